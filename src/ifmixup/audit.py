@@ -1,0 +1,158 @@
+"""Is mixing lossless on this dataset? Mix random pairs, take them apart again, and compare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch, Data, InMemoryDataset
+from torch_geometric.utils import coalesce
+
+from ifmixup.data.statistics import feature_set, linearly_independent
+from ifmixup.errors import InputError, RecoveryError
+from ifmixup.mixing import mix_batch
+from ifmixup.recovery import recover
+
+_LAM_TOLERANCE = 1e-5
+_HALF_MARGIN = 1e-3  # λ this near to 0.5 is drawn again: Lemma 1 excludes 0.5
+_CHUNK = 256
+
+Mixture = tuple[int, int, float, Data]  # the places of the two graphs, λ, and what mixing them made
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What :func:`audit` found.
+
+    Attributes:
+        pairs: How many pairs were mixed.
+        independent: Whether the feature set V is linearly independent (the condition of Lemma 2).
+        recovered: How many pairs came back: edges and features exactly, λ to 1e-5.
+        identical: How many of the pairs were two graphs that are the same, so that λ cannot be
+            known.
+        coinciding: How many mixed graphs are the same as a training graph that both of the pair
+            differ from.
+        largest_error: The largest error of λ.
+        reasons: Why pairs did not come back, each once.
+    """
+
+    pairs: int
+    independent: bool
+    recovered: int
+    identical: int
+    coinciding: int
+    largest_error: float
+    reasons: tuple[str, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether V is independent, every pair came back and no mixture is a training graph."""
+        return self.independent and self.recovered == self.pairs and self.coinciding == 0
+
+
+def audit(
+    dataset: InMemoryDataset,
+    pairs: int = 10_000,
+    *,
+    alpha: float = 20.0,
+    beta: float = 1.0,
+    seed: int = 0,
+    progress: Callable[[Iterable[Mixture], int], Iterable[Mixture]] = lambda mixtures, _: mixtures,
+) -> Audit:
+    """Mix ``pairs`` random pairs of different graphs with λ ~ Beta(alpha, beta) and take them apart
+    again.
+
+    Args:
+        dataset: Graphs with float features ``x``.
+        pairs: How many pairs.
+        alpha: See above. λ with |λ − 0.5| < 1e-3 is drawn again.
+        beta: See above.
+        seed: Seeds pairs and ratios.
+        progress: Called with the mixtures and how many there will be; passes them on and shows how
+            far it is.
+    """
+    if len(dataset) < 2:
+        raise InputError(f"An audit needs at least two graphs to pair; got {len(dataset)}.")
+    values = feature_set(dataset)
+    independent = linearly_independent(values)
+    one_hot = bool(((values == 0) | (values == 1)).all()) and bool((values.sum(1) == 1).all())
+    graphs = [_plain(graph) for graph in dataset]
+    places = {_key(graph): place for place, graph in enumerate(graphs)}
+    rng = np.random.default_rng(seed)
+
+    recovered = identical = coinciding = 0
+    largest_error = 0.0
+    reasons: dict[str, None] = {}  # keeps their order
+    for first, second, lam, mixed in progress(_mixtures(graphs, pairs, alpha, beta, rng), pairs):
+        a, b = graphs[first], graphs[second]
+        same = _key(a) == _key(b)
+        identical += same
+        if not same and bool((mixed.edge_weight == 1).all()) and _key(mixed) in places:
+            coinciding += 1
+            reasons[f"graphs {first} and {second} can make graph {places[_key(mixed)]}"] = None
+        if not independent:
+            continue
+        try:
+            found = recover(mixed, features=None if one_hot else values)
+        except RecoveryError as error:
+            reasons[str(error)] = None
+            continue
+        large, small = (a, b) if lam > 0.5 else (b, a)
+        if _key(found.a) != _key(large) or _key(found.b) != _key(small):
+            reasons[f"graphs {first} and {second} came back changed"] = None
+        elif found.lam is not None and abs(found.lam - max(lam, 1 - lam)) > _LAM_TOLERANCE:
+            reasons[f"λ of graphs {first} and {second} came back as {found.lam}, not {lam}"] = None
+        else:
+            recovered += 1
+            if found.lam is not None:
+                largest_error = max(largest_error, abs(found.lam - max(lam, 1 - lam)))
+    if not independent:
+        reasons[
+            f"the {len(values)} different feature rows are not linearly independent, "
+            f"so that Lemma 2 does not hold"
+        ] = None
+    return Audit(
+        pairs, independent, recovered, identical, coinciding, largest_error, tuple(reasons)
+    )
+
+
+def _plain(graph: Data) -> Data:
+    """The graph as the lemmas see it: features and binary edges."""
+    return Data(x=graph.x, edge_index=coalesce(graph.edge_index, num_nodes=graph.num_nodes))
+
+
+def _key(graph: Data) -> tuple[bytes, bytes]:
+    """Equal for graphs that are the same, node by node and edge by edge."""
+    return _bytes(graph.x), _bytes(graph.edge_index)
+
+
+def _bytes(value: Tensor) -> bytes:
+    return bytes(str(tuple(value.shape)), "ascii") + value.contiguous().cpu().numpy().tobytes()
+
+
+def _mixtures(
+    graphs: list[Data], pairs: int, alpha: float, beta: float, rng: np.random.Generator
+) -> Iterator[Mixture]:
+    """Random pairs of different graphs, mixed many at once."""
+    for start in range(0, pairs, _CHUNK):
+        chosen = [
+            rng.choice(len(graphs), 2, replace=False)
+            for _ in range(start, min(start + _CHUNK, pairs))
+        ]
+        lam = [_draw_lam(rng, alpha, beta) for _ in chosen]
+        a, b = (Batch.from_data_list([graphs[pair[side]] for pair in chosen]) for side in (0, 1))
+        mixed = mix_batch(a, b, torch.tensor(lam))
+        for place, (first, second) in enumerate(chosen):
+            yield int(first), int(second), lam[place], mixed[place]
+
+
+def _draw_lam(rng: np.random.Generator, alpha: float, beta: float) -> float:
+    """λ as float32 holds it, strictly inside (0, 1) and not too near 0.5."""
+    eps = torch.finfo(torch.float32).eps
+    while True:
+        lam = float(np.clip(np.float32(rng.beta(alpha, beta)), eps, 1 - eps))
+        if abs(lam - 0.5) > _HALF_MARGIN:
+            return lam

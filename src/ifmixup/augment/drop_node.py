@@ -1,0 +1,48 @@
+"""DropNode: leave random nodes out, and their edges."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch
+from torch_geometric.utils import scatter
+
+from ifmixup.augment.drawing import check_fraction, draw_seed, hash_uniform
+from ifmixup.augment.method import Method
+from ifmixup.augment.registry import register
+from ifmixup.graphs import keep_nodes, put_together, take_apart
+
+
+@register("drop_node")
+class DropNode(Method):
+    """Each node leaves its graph with probability ``drop_ratio``; at least one stays.
+
+    A node that leaves is gone: its edges too, and READOUT does not see it.
+
+    Args:
+        num_classes: The number of classes; None where ``y`` is float rows already.
+        drop_ratio: The expected fraction of nodes that leave.
+        generator: Where randomness comes from; else torch's global generator.
+    """
+
+    def __init__(
+        self,
+        num_classes: int | None = None,
+        drop_ratio: float = 0.2,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__(num_classes, generator=generator)
+        self.drop_ratio = check_fraction("drop_ratio", drop_ratio)
+
+    def plan(self, batch: Batch) -> Tensor:
+        """Which nodes stay, ``[N]``."""
+        graphs = take_apart(batch)
+        node = torch.arange(graphs.num_nodes, device=graphs.node_ptr.device)
+        draw = hash_uniform(draw_seed(self.generator), node)
+        graph = graphs.node_graph
+        best = scatter(draw, graph, dim_size=graphs.num_graphs, reduce="max")
+        return (draw >= self.drop_ratio) | (draw == best[graph])
+
+    def augment(self, batch: Batch, plan: Tensor) -> Batch:
+        """The graphs with only the nodes that stay."""
+        return put_together(keep_nodes(take_apart(batch), plan))

@@ -1,0 +1,144 @@
+"""ifMixup: mix every graph of a batch with a partner from the same batch."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch
+
+from ifmixup.augment.drawing import draw_seed, hash_integers, numpy_generator
+from ifmixup.augment.method import Method
+from ifmixup.augment.mix_plan import MixPlan, check_ratio_options, draw_plan
+from ifmixup.augment.registry import register
+from ifmixup.errors import InputError, choose
+from ifmixup.graphs import permute_nodes, put_together, ranges, select, take_apart
+from ifmixup.mixing import mix_graphs, mixable
+
+
+@register("ifmixup")
+class IfMixup(Method):
+    """Mixes pairs of graphs: their features, edges and labels.
+
+    From `ifMixup <https://arxiv.org/abs/2110.09344>`_.
+
+    One line in a training loop::
+
+        mixup = IfMixup(num_classes=2)
+        for batch in loader:
+            batch = mixup(batch)  # y is now float rows [B, C]; edge_weight carries the mixing
+            out = model(batch.x, batch.edge_index, batch.edge_weight, batch.batch)
+            loss = F.cross_entropy(out, batch.y)
+
+    The model must read ``edge_weight``. In ``eval`` mode only labels become rows.
+
+    Args:
+        num_classes: The number of classes C; None where ``y`` is float rows already.
+        alpha: λ ~ Beta(alpha, beta).
+        beta: See ``alpha``.
+        p: The probability that a graph is mixed; else it passes as it is.
+        pairing: ``"random"``: a random permutation of the batch. ``"same-size"``: a random graph of
+            the batch with as many nodes; a graph with none such is paired with any graph at random.
+            ``"self"``: with itself, which makes sense with ``shuffle_every``.
+        shuffle_every: Permute the partner's node order before mixing, with new orders every so many
+            epochs (call :meth:`set_epoch`); None never does. In between, a graph keeps its order in
+            whichever batch it is met (graphs with as many nodes and edges share one).
+        ratio: ``"pair"`` draws a λ a pair, ``"batch"`` a λ a batch.
+        coalesce: Whether an edge of both graphs stands once; see :func:`ifmixup.mix_batch`.
+        drop: Names of attributes to leave out.
+        generator: Where randomness comes from; else torch's global generator.
+    """
+
+    def __init__(
+        self,
+        num_classes: int | None = None,
+        alpha: float = 20.0,
+        beta: float = 1.0,
+        p: float = 1.0,
+        pairing: str = "random",
+        shuffle_every: int | None = None,
+        ratio: str = "pair",
+        coalesce: bool = True,
+        generator: torch.Generator | None = None,
+        drop: Collection[str] = (),
+    ) -> None:
+        super().__init__(num_classes, generator=generator)
+        check_ratio_options(alpha, beta, p, ratio)
+        if pairing not in ("random", "same-size", "self"):
+            raise choose("pairing", pairing, ("random", "same-size", "self"))
+        if shuffle_every is not None and shuffle_every < 1:
+            raise InputError(f"shuffle_every must be at least 1, or None; got {shuffle_every}.")
+        self.alpha, self.beta, self.p, self.ratio = alpha, beta, p, ratio
+        self.pairing = pairing
+        self.shuffle_every = shuffle_every
+        self.coalesce = coalesce
+        self.drop = drop
+        self.epoch = 0
+        # Drawn once, so that the orders of an epoch are the same after resuming there.
+        self._order_seed = 0 if shuffle_every is None else draw_seed(generator)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Say which epoch it is; node orders change every ``shuffle_every`` epochs."""
+        self.epoch = epoch
+
+    def plan(self, batch: Batch) -> MixPlan:
+        """Draw partners, ratios and node orders for ``batch``."""
+        rng = numpy_generator(self.generator)
+        plan = draw_plan(
+            rng,
+            self._draw_partner(rng, batch),
+            alpha=self.alpha,
+            beta=self.beta,
+            p=self.p,
+            ratio=self.ratio,
+            like=batch.x,
+        )
+        return replace(plan, node_order=self._node_order(batch, plan.partner))
+
+    def augment(self, batch: Batch, plan: MixPlan) -> Batch:
+        """Mix each graph with its partner as ``plan`` says."""
+        graphs = mixable(batch, self.drop)
+        partners = select(graphs, plan.partner)
+        if plan.node_order is not None:
+            partners = permute_nodes(partners, plan.node_order)
+        return put_together(
+            mix_graphs(
+                graphs, partners, plan.lam, num_classes=self.num_classes, coalesce=self.coalesce
+            )
+        )
+
+    def _draw_partner(self, rng: np.random.Generator, batch: Batch) -> np.ndarray:
+        count = batch.num_graphs
+        if self.pairing == "self":
+            return np.arange(count)
+        shuffled = rng.permutation(count)
+        if self.pairing == "random":
+            return shuffled
+        # Graphs of a size stand together in random order; each takes the next one of its size, the
+        # last the first.
+        sizes = take_apart(batch).node_ptr.diff().cpu().numpy()
+        order = shuffled[np.argsort(sizes[shuffled], kind="stable")]
+        begin = np.searchsorted(sizes[order], sizes[order], "left")
+        end = np.searchsorted(sizes[order], sizes[order], "right")
+        following = np.arange(count) + 1
+        following = np.where(following < end, following, begin)
+        following = np.where(end - begin > 1, following, rng.integers(count, size=count))
+        partner = np.empty_like(order)
+        partner[order] = order[following]
+        return partner
+
+    def _node_order(self, batch: Batch, partner: Tensor) -> Tensor | None:
+        """The partners' nodes by a random key of their place, graph size and block of epochs."""
+        if self.shuffle_every is None:
+            return None
+        graphs = take_apart(batch)
+        nodes, edges = graphs.node_ptr.diff()[partner], graphs.edge_ptr.diff()[partner]
+        place, _ = ranges(torch.zeros_like(nodes), nodes)
+        graph = torch.repeat_interleave(nodes, output_size=place.numel())
+        salt = hash_integers(self.epoch // self.shuffle_every, nodes * 2**32 + edges)
+        key = hash_integers(self._order_seed, salt[graph] + place)
+        # One sort by (graph, key): 40 bits of key below 23 of the graph's number.
+        return ((graph << 40) | ((key >> 24) & (2**40 - 1))).argsort()

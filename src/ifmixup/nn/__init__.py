@@ -1,0 +1,13 @@
+"""Graph classifiers that read edge weights, which is where a mixed graph keeps its ratio."""
+
+from __future__ import annotations
+
+from ifmixup.nn.gat import GAT
+from ifmixup.nn.gatv2 import GATv2
+from ifmixup.nn.gcn import GCN
+from ifmixup.nn.gin import GIN
+from ifmixup.nn.model import GraphModel
+
+MODELS: dict[str, type[GraphModel]] = {"gcn": GCN, "gin": GIN, "gat": GAT, "gatv2": GATv2}
+
+__all__ = ["GAT", "GCN", "GIN", "MODELS", "GATv2"]

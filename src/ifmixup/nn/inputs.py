@@ -1,0 +1,66 @@
+"""What a model is given, checked at its door: shapes and types only, never values (no sync)."""
+
+from __future__ import annotations
+
+from torch import Tensor
+
+from ifmixup.errors import InputError
+
+
+def check_nodes(x: Tensor | None, batch: Tensor | None, in_channels: int) -> None:
+    """Node features must be floating point ``[N, in_channels]`` and ``batch`` must be ``[N]``."""
+    if x is None:
+        raise InputError(
+            "x is None: the graphs have no node features. Make some first, for example with "
+            "torch_geometric.transforms.Constant or OneHotDegree."
+        )
+    if x.dim() != 2 or x.size(1) != in_channels or not x.is_floating_point():
+        raise InputError(
+            f"x is {_describe(x)}, but the model was made for floating-point node features "
+            f"[N, {in_channels}]."
+        )
+    if batch is not None and batch.shape != x.shape[:1]:
+        raise InputError(
+            f"batch is {_describe(batch)}, but needs one graph number for each of the "
+            f"{x.size(0)} nodes."
+        )
+
+
+def check_edges(
+    edge_index: Tensor, edge_weight: Tensor | None, edge_attr: Tensor | None, edge_dim: int | None
+) -> None:
+    """Weights must be floating point ``[E]``; attributes are ``[E, edge_dim]`` or not there.
+
+    Both an attribute that nothing would read and a missing one are errors, because a model that
+    leaves out part of its input still trains.
+    """
+    if edge_index.dim() != 2 or edge_index.size(0) != 2:
+        raise InputError(f"edge_index is {_describe(edge_index)}, but needs the shape [2, E].")
+    num_edges = edge_index.size(1)
+    if edge_weight is not None and (
+        edge_weight.shape != (num_edges,) or not edge_weight.is_floating_point()
+    ):
+        raise InputError(
+            f"edge_weight is {_describe(edge_weight)}, but needs one floating-point weight for "
+            f"each of the {num_edges} edges. (The batch vector is the fourth argument.)"
+        )
+    if edge_attr is None:
+        if edge_dim is not None:
+            raise InputError(
+                f"The model was made with edge_dim={edge_dim}, but edge_attr is missing. "
+                "Give edge_attr, or make the model without edge_dim."
+            )
+    elif edge_dim is None:
+        raise InputError(
+            "edge_attr was given to a model that does not read it. Use GIN(edge_dim=...), or move "
+            "the attributes into the node features with the transform EdgeAttrToNodes."
+        )
+    elif edge_attr.shape != (num_edges, edge_dim) or not edge_attr.is_floating_point():
+        raise InputError(
+            f"edge_attr is {_describe(edge_attr)}, but the model was made for floating-point "
+            f"attributes [{num_edges}, {edge_dim}]."
+        )
+
+
+def _describe(tensor: Tensor) -> str:
+    return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"

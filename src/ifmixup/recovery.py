@@ -1,0 +1,164 @@
+"""Taking a mixed graph apart again: the paper's Lemma 1 (edges) and Lemma 2 (node features).
+
+That this is possible is what makes ifMixup lossless: no other pair and no other λ could have made
+the mixed graph, but for the swap of the two graphs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.utils import coalesce
+
+from ifmixup.errors import RecoveryError
+from ifmixup.graphs import take_apart
+
+_NO_PAIR = "No pair of graphs could have made this one: "
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """What :func:`recover` finds.
+
+    Attributes:
+        lam: λ > 0.5, the weight of ``a``; None where both graphs are the same and nothing
+            determines it.
+        a: The graph with the larger weight: ``x``, ``edge_index``.
+        b: The graph with the smaller weight.
+    """
+
+    lam: float | None
+    a: Data
+    b: Data
+
+
+def recover(mixed: Data, *, features: Tensor | None = None) -> Recovery:
+    """Find λ and both graphs from a mixed graph alone.
+
+    Swapping the pair and λ with 1 − λ makes the same mixed graph, so that there are two answers
+    (Lemma 1). The one with λ > 0.5 is returned: ``a`` is the graph with the larger weight, which
+    need not be the one that was given to :func:`ifmixup.mix` first.
+
+    Args:
+        mixed: What :func:`ifmixup.mix` made of two graphs with unweighted edges and 0 < λ < 1, λ ≠
+            0.5.
+        features: The feature set V ``[k, d]`` that node features are taken from, linearly
+            independent. The default is the one-hot rows.
+
+    Returns:
+        λ and both graphs, without dummy nodes, in the order of nodes in which they were mixed.
+
+    Raises:
+        RecoveryError: λ = 0.5, V is linearly dependent, or no pair could have made ``mixed``.
+    """
+    graphs = take_apart(mixed)
+    if mixed.x is None or not mixed.x.is_floating_point():
+        raise RecoveryError("The mixed graph has no float node features x.")
+    weight = mixed.edge_weight
+    if weight is None:
+        weight = torch.ones_like(graphs.edge_index[0], dtype=mixed.x.dtype)
+    edge_index, weight = coalesce(graphs.edge_index, weight, graphs.num_nodes)
+    noise_edges = torch.finfo(weight.dtype).eps / 2
+    weight, x = weight.double(), mixed.x.double()
+    coefficients, noise = _coefficients(x, features, torch.finfo(mixed.x.dtype).eps)
+
+    lam = _ratio(weight, noise_edges, "edge weights")
+    if lam is None:
+        lam = _ratio(coefficients, noise, "node features")
+    edges = _split(weight, lam, noise_edges, "edge weights")
+    rows = _split(coefficients, lam, noise, "node features")
+    a, b = (
+        _graph(edge_index[:, edge], row, features, mixed.x)
+        for edge, row in zip(edges, rows, strict=True)
+    )
+    if max(a.num_nodes, b.num_nodes) != graphs.num_nodes:
+        raise RecoveryError(f"{_NO_PAIR}the features of its last node are all zero.")
+    return Recovery(lam, a, b)
+
+
+def _coefficients(x: Tensor, features: Tensor | None, eps: float) -> tuple[Tensor, float]:
+    """How much of each member of V there is in each node, ``[n, k]``, and how exact that is.
+
+    Lemma 2: x̃_i = s v + (1 − s) v' has one solution with v, v' in V ∪ {0}, because coordinates
+    with respect to linearly independent vectors are unique.
+    """
+    if features is None:
+        return x, eps / 2
+    basis = features.to(x)
+    if basis.dim() != 2 or basis.size(1) != x.size(1):
+        raise RecoveryError(
+            f"features must be rows as wide as x, shape [k, {x.size(1)}]; got {list(basis.shape)}."
+        )
+    singular = torch.linalg.svdvals(basis)
+    if basis.size(0) > basis.size(1) or bool(singular[-1] <= singular[0] * 1e-10):
+        raise RecoveryError(
+            f"The {basis.size(0)} rows of the feature set are not linearly independent, so that "
+            f"Lemma 2 does not hold: other node features could have made the same mixture."
+        )
+    solution = torch.linalg.lstsq(basis.T, x.T).solution.T
+    rounding = 4 * eps * float(x.abs().max() if x.numel() else 0.0)
+    if bool(((solution @ basis - x).abs() > rounding * basis.size(0)).any()):
+        raise RecoveryError(f"{_NO_PAIR}its node features are not mixtures of the feature set.")
+    return solution, max(eps / 2, rounding / float(singular[-1]))
+
+
+def _ratio(values: Tensor, noise: float, what: str) -> float | None:
+    """λ > 0.5 from values that may be 0, 1 − λ, λ or 1; None where there are only 0 and 1."""
+    between = values[(values > noise) & (values < 1 - noise)]
+    if not between.numel():
+        return None
+    # The value nearest to 0 or 1 is the most exact one: λ is it, or what it leaves of 1.
+    nearest = between[torch.minimum(between, 1 - between).argmin()].item()
+    lam = max(nearest, 1 - nearest)
+    if abs(lam - 0.5) <= noise:
+        raise RecoveryError(
+            f"The {what} say that λ = 0.5; then the two graphs have the same weight and cannot be "
+            f"told apart (Lemma 1 needs λ ≠ 0.5)."
+        )
+    return lam
+
+
+def _split(values: Tensor, lam: float | None, noise: float, what: str) -> tuple[Tensor, Tensor]:
+    """Which of ``values`` the first graph has a part in, and which the second."""
+    parts = [0.0, 1.0] if lam is None else [0.0, 1 - lam, lam, 1.0]
+    if min(high - low for low, high in pairwise(parts)) < 2 * noise:
+        raise RecoveryError(
+            f"λ = {lam:.8g} is too near 0.5 or 1 for the precision of the {what} "
+            f"(about {noise:.1e})."
+        )
+    distance, nearest = (values.unsqueeze(-1) - values.new_tensor(parts)).abs().min(-1)
+    if not bool((distance <= noise).all()):  # NaN fails too
+        wrong = values[~(distance <= noise)][0].item()
+        allowed = ", ".join(f"{part:.6g}" for part in parts)
+        raise RecoveryError(
+            f"{_NO_PAIR}its {what} hold {wrong:.6g}, which is none of {allowed} (0, 1 − λ, λ, 1)."
+            + (" Pass the feature set as features=." if what == "node features" else "")
+        )
+    if lam is None:
+        return nearest == 1, nearest == 1
+    return nearest >= 2, (nearest == 1) | (nearest == 3)
+
+
+def _graph(edge_index: Tensor, rows: Tensor, features: Tensor | None, like: Tensor) -> Data:
+    """One of the two graphs: its edges, and the member of V at each of its nodes."""
+    per_node = rows.sum(1)
+    if bool((per_node > 1).any()):
+        raise RecoveryError(
+            f"{_NO_PAIR}node {int((per_node > 1).nonzero()[0])} would have several features. "
+            f"Pass the feature set as features=."
+        )
+    num_nodes = int((per_node > 0).sum())
+    if not bool((per_node[:num_nodes] > 0).all()):
+        raise RecoveryError(
+            f"{_NO_PAIR}a dummy node, with all-zero features, stands before others."
+        )
+    if edge_index.numel() and int(edge_index.max()) >= num_nodes:
+        raise RecoveryError(f"{_NO_PAIR}an edge ends at a dummy node.")
+    x = rows[:num_nodes].to(like.dtype)
+    if features is not None:
+        x = features.to(like)[x.argmax(1)]
+    return Data(x=x, edge_index=edge_index)

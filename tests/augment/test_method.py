@@ -1,0 +1,139 @@
+"""What holds for every method, and with every model."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch_geometric.data import Batch
+
+from ifmixup import augment
+from ifmixup.errors import IfmixupError
+from ifmixup.nn import MODELS
+
+METHODS = augment.names()
+everyone = pytest.mark.parametrize("name", METHODS)
+
+
+def seeded(name: str, seed: int = 0, **options) -> augment.Method:
+    return augment.create(name, 2, generator=torch.Generator().manual_seed(seed), **options)
+
+
+def same(one: Batch, other: Batch) -> bool:
+    keys = set(one.keys()) | set(other.keys())
+    return all(one[key] is not None and torch.equal(one[key], other[key]) for key in keys)
+
+
+@everyone
+def test_the_same_generator_state_gives_the_same_batch(name, batch):
+    method = seeded(name)
+    state = method.generator.get_state()
+    first, second = method(batch), method(batch)
+    method.generator.set_state(state)
+    assert same(first, method(batch))
+    assert same(first, seeded(name)(batch))
+    if name not in ("none", "mixup_graph"):
+        assert not same(first, second) if first.x.shape == second.x.shape else True
+
+
+@everyone
+def test_without_a_generator_the_global_one_decides(name, batch):
+    method = augment.create(name, 2)
+    torch.manual_seed(3)
+    first = method(batch)
+    torch.manual_seed(3)
+    assert same(first, method(batch))
+
+
+@everyone
+def test_a_plan_can_be_replayed(name, batch):
+    method = seeded(name)
+    plan = method.plan(batch)
+    assert same(method.augment(batch, plan), method.augment(batch, plan))
+
+
+@everyone
+def test_the_input_is_never_changed(name, batch):
+    before = batch.clone()
+    keys = batch.keys()
+    seeded(name)(batch)
+    seeded(name).eval()(batch)
+    assert batch.keys() == keys
+    assert same(before, batch)
+
+
+@everyone
+def test_labels_are_rows_that_sum_to_one(name, batch):
+    y = seeded(name)(batch).y
+    assert y.shape == (8, 2)
+    torch.testing.assert_close(y.sum(1), torch.ones(8))
+
+
+@everyone
+def test_in_eval_mode_only_labels_change(name, batch):
+    out = seeded(name).eval()(batch)
+    assert torch.equal(out.y, F.one_hot(batch.y, 2).float())
+    out.y = batch.y
+    assert same(out, batch)
+
+
+@everyone
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_batch_of_any_size(name, size, batch):
+    out = seeded(name)(Batch.from_data_list(batch.to_data_list()[:size]))
+    assert len(out.to_data_list()) == size
+
+
+@everyone
+def test_graphs_can_be_taken_out(name, batch):
+    out = seeded(name)(batch)
+    graphs = out.to_data_list()
+    again = Batch.from_data_list(graphs)
+    assert same(out, again)
+    assert all(graph.num_nodes >= 1 for graph in graphs)
+
+
+@everyone
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
+def test_dtype_is_kept(name, dtype, batch):
+    batch.x = batch.x.to(dtype)
+    out = seeded(name)(batch)
+    assert out.x.dtype == out.y.dtype == dtype
+
+
+@everyone
+def test_float_rows_need_no_number_of_classes(name, batch):
+    batch.y = torch.rand(8, 3)
+    assert augment.create(name)(batch).y.shape == (8, 3)
+
+
+@everyone
+@pytest.mark.parametrize("model", MODELS)
+def test_every_method_trains_every_model(name, model, batch):
+    torch.manual_seed(0)
+    network = MODELS[model](3, 8, 2, 2)
+    method = seeded(name)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=0.01)
+    losses = []
+    for _ in range(60):
+        logits, y = method.step(network, batch)
+        assert logits.shape == y.shape == (8, 2)
+        # against the smallest loss that soft labels allow, so that methods can be compared
+        loss = F.cross_entropy(logits, y) - F.cross_entropy(y.clamp(min=1e-9).log(), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert sum(losses[-10:]) < sum(losses[:10])
+
+
+@pytest.mark.parametrize("wrong", ["graphs", 7, None])
+def test_what_is_no_batch(wrong):
+    with pytest.raises(TypeError, match=r"Expected a PyG Batch.*from_data_list") as error:
+        seeded("none")(wrong)
+    assert isinstance(error.value, IfmixupError)
+
+
+def test_gin_that_reads_edge_attributes(batch):
+    batch.edge_attr = torch.rand(batch.num_edges, 2)
+    network = MODELS["gin"](3, 4, 1, 2, edge_dim=2)
+    logits, _ = seeded("ifmixup").step(network, batch)
+    assert logits.shape == (8, 2)

@@ -1,0 +1,34 @@
+import pytest
+
+from ifmixup.cli import main
+
+
+def test_mutag_is_lossless(capsys):
+    assert main(["audit", "MUTAG", "--pairs", "60", "--alpha", "1"]) == 0
+    lines = capsys.readouterr().out
+    assert "60 random pairs, λ ~ Beta(1, 1)" in lines
+    assert "60 of 60" in lines
+    assert "Lossless" in lines
+
+
+def test_a_broken_guarantee_is_exit_code_one_and_says_why(tmp_path, capsys):
+    folder = tmp_path / "TINY"
+    folder.mkdir()
+    for part, text in {
+        "A": "1, 2\n2, 1\n3, 4\n4, 3\n",
+        "graph_indicator": "1\n1\n2\n2\n",
+        "graph_labels": "0\n1\n",
+        "node_attributes": "1.0\n2.0\n3.0\n4.0\n",
+    }.items():
+        (folder / f"TINY_{part}.txt").write_text(text)
+    assert main(["audit", "TINY", "--pairs", "5", "--root", str(tmp_path)]) == 1
+    out = capsys.readouterr().out
+    assert "NOT lossless" in out
+    assert "4 different feature rows are not linearly independent" in " ".join(out.split())
+
+
+def test_the_help_names_the_options(capsys):
+    with pytest.raises(SystemExit) as stop:
+        main(["audit", "--help"])
+    assert stop.value.code == 0
+    assert "--pairs" in capsys.readouterr().out

@@ -1,0 +1,29 @@
+import subprocess
+import sys
+
+import pytest
+
+from ifmixup.cli import COMMANDS, main
+
+
+def test_an_error_of_ours_is_one_line_and_exit_code_two(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert main(["audit", "not a name"]) == 2
+    captured = capsys.readouterr()
+    assert captured.err.startswith("ifmixup: ")
+    assert "Traceback" not in captured.err
+
+
+def test_the_help_lists_every_command(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    out = capsys.readouterr().out
+    assert all(command in out for command in COMMANDS)
+
+
+def test_python_dash_m():
+    done = subprocess.run(
+        [sys.executable, "-m", "ifmixup", "--help"], capture_output=True, text=True
+    )
+    assert done.returncode == 0
+    assert "audit" in done.stdout

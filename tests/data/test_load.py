@@ -1,0 +1,96 @@
+import time
+
+import pytest
+import torch
+
+import ifmixup.data
+from ifmixup.data import NAMES, load
+from ifmixup.errors import DatasetError
+
+
+def test_the_public_names():
+    names = ["NAMES", "EdgeAttrToNodes", "feature_set", "load", "statistics"]
+    assert ifmixup.data.__all__ == names
+
+
+def test_mutag_without_anything():
+    dataset = load("MUTAG")
+    assert repr(dataset) == "MUTAG(188)"
+    assert (dataset.num_features, dataset.num_edge_features, dataset.num_classes) == (7, 4, 2)
+    # The first compound: a chain of aromatic rings with a nitro group.
+    first = dataset[0]
+    assert first.num_nodes == 17
+    assert first.num_edges == 38
+    assert first.x.argmax(dim=1).tolist() == [0] * 14 + [1, 2, 2]
+    assert first.edge_index[:, :4].tolist() == [[0, 0, 1, 1], [1, 5, 0, 2]]
+    assert first.y.tolist() == [1]
+    assert first.is_undirected()
+    assert int(dataset.y.sum()) == 125
+
+
+def test_each_load_is_on_its_own():
+    one, other = load("mutag"), load("MUTAG")
+    one[0].x.zero_()
+    assert other[0].x.sum() == 17
+
+
+@pytest.mark.parametrize("where", ["zip", "TINY/raw", "TINY", "."])
+def test_every_place(tmp_path, tiny, write_folder, write_zip, monkeypatch, where):
+    if where == "zip":
+        write_zip(tmp_path / "TINY.zip", tiny)
+    else:
+        write_folder(tmp_path / where, tiny)
+    given = load("TINY", root=tmp_path)
+    monkeypatch.setenv("IFMIXUP_DATA", str(tmp_path))
+    named = load("TINY")
+    for key, value in given[1]:
+        assert torch.equal(named[1][key], value)
+    before = set(tmp_path.rglob("*"))
+    load("TINY")
+    assert set(tmp_path.rglob("*")) == before  # nothing is written
+
+
+def test_a_users_own_mutag_comes_before_ours(tmp_path, tiny, write_zip):
+    write_zip(tmp_path / "MUTAG.zip", tiny, name="MUTAG")
+    assert repr(load("MUTAG", tmp_path)) == "MUTAG(2)"
+
+
+def test_a_path_is_not_a_name():
+    with pytest.raises(DatasetError, match="cannot be the name of a dataset"):
+        load("../MUTAG")
+
+
+# graphs, nodes, directed edges, features, classes; each edge in both directions
+SIZES = {
+    "PTC_MR": (344, 4915, 10108, 18, 2),
+    "NCI109": (4127, 122494, 265208, 38, 2),
+    "NCI1": (4110, 122747, 265506, 37, 2),
+    "MUTAG": (188, 3371, 7442, 7, 2),
+    "ENZYMES": (600, 19580, 74564, 3, 6),
+    "PROTEINS": (1113, 43471, 162088, 3, 2),
+    "IMDB-MULTI": (1500, 19502, 197806, 89, 3),
+    "IMDB-BINARY": (1000, 19773, 193062, 136, 2),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_papers_eight(tu_source, name):
+    source = tu_source(name)
+    start = time.perf_counter()
+    dataset = load(name, root=source.parent)
+    assert time.perf_counter() - start < 5  # ten times what it takes, for a busy machine
+    graphs = list(dataset)
+    assert (
+        len(graphs),
+        sum(graph.num_nodes for graph in graphs),
+        sum(graph.num_edges for graph in graphs),
+        dataset.num_features,
+        dataset.num_classes,
+    ) == SIZES[name]
+    assert {graph.num_features for graph in graphs} == {dataset.num_features}
+    assert all(torch.equal(graph.x.sum(1), torch.ones(graph.num_nodes)) for graph in graphs)
+
+
+def test_the_papers_short_names(tu_source):
+    assert repr(load("IMDB-B", tu_source("IMDB-BINARY").parent)) == "IMDB-BINARY(1000)"
+    assert repr(load("imdb-m", tu_source("IMDB-MULTI").parent)) == "IMDB-MULTI(1500)"

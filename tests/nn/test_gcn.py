@@ -1,0 +1,73 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+from torch.testing import assert_close
+from torch_geometric.nn import GCNConv as PyGConv
+
+from ifmixup.nn import GCN
+from ifmixup.nn.gcn import GCNConv, gcn_weights
+
+CLOSE = {"atol": 1e-5, "rtol": 0.0}
+
+
+def paper(adjacency: Tensor, h: Tensor, conv: GCNConv) -> Tensor:
+    """The paper's sum before the non-linearity, with dense matrices (and a bias)."""
+    with_self = adjacency.fill_diagonal_(0) + torch.eye(len(h))
+    degree = with_self.sum(dim=1)
+    normal = with_self / (degree[:, None] * degree[None, :]).sqrt()
+    return normal @ h @ conv.lin.weight.t() + conv.bias
+
+
+def make_conv(in_channels: int, out_channels: int) -> GCNConv:
+    conv = GCNConv(in_channels, out_channels)
+    torch.nn.init.normal_(conv.bias)  # zeros would hide a bias in the wrong place
+    return conv
+
+
+def test_degree_of_a_path_by_hand():
+    # 0 -1- 1 -½- 2: the degrees with the self-loop are 2, 2½ and 1½.
+    edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    edges, nodes = gcn_weights(edge_index, torch.tensor([1.0, 1.0, 0.5, 0.5]), 3)
+    a, b = 1 / (2 * 2.5) ** 0.5, 0.5 / (2.5 * 1.5) ** 0.5
+    assert_close(edges, torch.tensor([a, a, b, b]))
+    assert_close(nodes, torch.tensor([1 / 2, 1 / 2.5, 1 / 1.5]))
+
+
+@pytest.mark.parametrize("out_channels", [2, 8])  # narrower and wider than the input
+def test_layer_is_the_papers_formula_and_pygs(graphs, out_channels):
+    conv = make_conv(3, out_channels)
+    edges = gcn_weights(graphs.edge_index, graphs.edge_weight, 5)
+    out = conv(graphs.x, graphs.edge_index, *edges)
+    assert_close(out, paper(graphs.dense(), graphs.x, conv), **CLOSE)
+
+    pyg = PyGConv(3, out_channels)
+    pyg.load_state_dict(conv.state_dict())
+    assert_close(out, pyg(graphs.x, graphs.edge_index, graphs.edge_weight), **CLOSE)
+
+
+def test_unweighted_self_loops_count_once_as_in_pyg(graphs):
+    loops = torch.cat([graphs.edge_index, torch.tensor([[1, 4], [1, 4]])], dim=1)
+    conv, pyg = make_conv(3, 2), PyGConv(3, 2)
+    pyg.load_state_dict(conv.state_dict())
+    out = conv(graphs.x, loops, *gcn_weights(loops, torch.ones(9), 5))
+    assert_close(out, pyg(graphs.x, loops), **CLOSE)
+
+
+def test_weighted_self_loop_is_replaced_by_one_of_weight_one(graphs):
+    model = GCN(3, 4, 2, 2).eval()
+    twice = torch.tensor([[1, 1], [1, 1]])
+    loops = torch.cat([graphs.edge_index, twice], dim=1)
+    weight = torch.cat([graphs.edge_weight, torch.tensor([0.2, 0.3])])
+    without = model(graphs.x, graphs.edge_index, graphs.edge_weight)
+    assert_close(model(graphs.x, loops, weight), without)
+
+
+def test_skip_goes_around_each_layer(graphs):
+    model = GCN(3, 4, 2, 2, norm="none")
+    first, second = model.layers
+    h = paper(graphs.dense(), graphs.x, first.conv).relu() + first.skip(graphs.x)
+    h = paper(graphs.dense(), h, second.conv).relu() + h
+    embedding = model.embed(graphs.x, graphs.edge_index, graphs.edge_weight, graphs.batch)
+    assert_close(embedding, torch.stack([h[:4].sum(0), h[4]]), **CLOSE)

@@ -1,0 +1,341 @@
+import math
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch_geometric.data import Batch, Data, HeteroData
+
+from ifmixup import IfmixupError, mix, mix_batch
+from strategies import CLASSES, dense_edges, graphs, inner_ratios, padded, ratios
+
+
+def triangle() -> Data:
+    edges = [[0, 0, 1, 1, 2, 2], [1, 2, 0, 2, 0, 1]]
+    return Data(x=torch.eye(2)[[0, 0, 1]], edge_index=torch.tensor(edges), y=torch.tensor([0]))
+
+
+def edge() -> Data:
+    return Data(
+        x=torch.eye(2)[[1, 1]], edge_index=torch.tensor([[0, 1], [1, 0]]), y=torch.tensor([2])
+    )
+
+
+def mixed_edges(data: Data) -> dict[tuple[int, int], float]:
+    pairs = [tuple(pair) for pair in data.edge_index.T.tolist()]
+    assert len(set(pairs)) == len(pairs)
+    return dict(zip(pairs, data.edge_weight.tolist(), strict=True))
+
+
+def test_three_nodes_with_two_by_hand():
+    mixed = mix(triangle(), edge(), 0.75, num_classes=3)
+    assert mixed.x.tolist() == [[0.75, 0.25], [0.75, 0.25], [0.0, 0.75]]  # node 2 met a dummy node
+    once = dict.fromkeys([(0, 2), (1, 2), (2, 0), (2, 1)], 0.75)
+    assert mixed_edges(mixed) == {(0, 1): 1.0, (1, 0): 1.0, **once}
+    assert mixed.y.tolist() == [[0.75, 0.0, 0.25]]
+
+
+def test_the_first_graph_is_padded_too():
+    mixed = mix(edge(), triangle(), 0.75, num_classes=3)
+    assert mixed.x.tolist() == [[0.25, 0.75], [0.25, 0.75], [0.0, 0.25]]
+    assert mixed_edges(mixed)[(0, 2)] == 0.25
+
+
+@given(graphs(), graphs(), ratios)
+def test_mix_is_the_dense_formula(a, b, lam):
+    mixed = mix(a, b, lam, num_classes=CLASSES)
+    n = max(a.num_nodes, b.num_nodes)
+    rest = 1 - lam
+    torch.testing.assert_close(mixed.x, lam * padded(a.x, n) + rest * padded(b.x, n))
+    torch.testing.assert_close(
+        dense_edges(mixed, n), lam * dense_edges(a, n) + rest * dense_edges(b, n)
+    )
+    one_hot = torch.eye(CLASSES)
+    torch.testing.assert_close(mixed.y, lam * one_hot[a.y] + rest * one_hot[b.y])
+    assert (mixed.edge_weight > 0).all()
+
+
+@given(graphs(weighted=True), graphs(weighted=True), inner_ratios)
+def test_weights_are_mixed(a, b, lam):
+    mixed = mix(a, b, lam, num_classes=CLASSES)
+    n = max(a.num_nodes, b.num_nodes)
+    expected = lam * dense_edges(a, n) + (1 - lam) * dense_edges(b, n)
+    torch.testing.assert_close(dense_edges(mixed, n), expected)
+
+
+def test_a_graph_without_weights_has_weight_one():
+    a = edge()
+    a.edge_weight = torch.tensor([0.5, 0.5])
+    assert mixed_edges(mix(a, edge(), 0.25, num_classes=3)) == {(0, 1): 0.875, (1, 0): 0.875}
+
+
+@given(graphs(), graphs())
+def test_ratio_one_is_the_first_graph_and_zero_the_partner(a, b):
+    n = max(a.num_nodes, b.num_nodes)
+    for lam, graph in ((1.0, a), (0.0, b)):
+        mixed = mix(a, b, lam, num_classes=CLASSES)
+        assert torch.equal(mixed.x, padded(graph.x, n))
+        assert torch.equal(dense_edges(mixed, n), dense_edges(graph, n))
+        assert mixed.y.argmax(1) == graph.y
+
+
+@given(graphs(), graphs(), ratios)
+def test_swapping_the_pair_and_the_ratio_gives_the_same_graph(a, b, lam):
+    one, other = mix(a, b, lam, num_classes=CLASSES), mix(b, a, 1 - lam, num_classes=CLASSES)
+    torch.testing.assert_close(one.x, other.x)
+    torch.testing.assert_close(one.y, other.y)
+    n = one.num_nodes
+    torch.testing.assert_close(dense_edges(one, n), dense_edges(other, n))
+
+
+@given(graphs(), graphs(), inner_ratios, st.randoms(use_true_random=False))
+def test_node_permutation_commutes(a, b, lam, random):
+    small, large = sorted((a.num_nodes, b.num_nodes))
+    order = list(range(small))
+    random.shuffle(order)
+
+    def permuted(graph):
+        full = torch.tensor(order + list(range(small, graph.num_nodes)))
+        return permuted_nodes(graph, full)
+
+    mixed = permuted_nodes(
+        mix(a, b, lam, num_classes=CLASSES), torch.tensor(order + list(range(small, large)))
+    )
+    other = mix(permuted(a), permuted(b), lam, num_classes=CLASSES)
+    assert torch.equal(mixed.x, other.x)
+    assert torch.equal(dense_edges(mixed, large), dense_edges(other, large))
+
+
+def permuted_nodes(graph: Data, order: torch.Tensor) -> Data:
+    place = order.argsort()
+    out = graph.clone()
+    out.x, out.edge_index = graph.x[order], place[graph.edge_index]
+    return out
+
+
+@given(st.lists(st.tuples(graphs(), graphs(), ratios), min_size=1, max_size=5))
+def test_a_batch_is_mixed_as_its_pairs_are(pairs):
+    a, b = (Batch.from_data_list([pair[side] for pair in pairs]) for side in (0, 1))
+    lam = torch.tensor([pair[2] for pair in pairs])
+    batch = mix_batch(a, b, lam, num_classes=CLASSES)
+    loose = mix_batch(a, b, lam, num_classes=CLASSES, coalesce=False)
+    assert torch.equal(batch.x, loose.x)
+    assert torch.equal(batch.batch, Batch.from_data_list(batch.to_data_list()).batch)
+    for i, (one, other, ratio) in enumerate(pairs):
+        expected = mix(one, other, ratio, num_classes=CLASSES)
+        for key in ("x", "edge_index", "edge_weight", "y"):
+            assert torch.equal(batch[i][key], expected[key]), key
+        n = expected.num_nodes
+        assert torch.equal(dense_edges(loose[i], n), dense_edges(expected, n))
+
+
+@given(graphs(edge_attr=True), graphs(edge_attr=True), inner_ratios)
+def test_edge_attributes_mix_like_features(a, b, lam):
+    mixed = mix(a, b, lam, num_classes=CLASSES)
+    n = mixed.num_nodes
+
+    def dense(graph):
+        # the mean over repeated edges, zero where there is no edge
+        total, count = torch.zeros(n, n, 2), torch.zeros(n, n, 1)
+        index = tuple(graph.edge_index)
+        total.index_put_(index, graph.edge_attr, accumulate=True)
+        count.index_put_(index, torch.ones(1), accumulate=True)
+        return total / count.clamp(min=1)
+
+    torch.testing.assert_close(dense(mixed), lam * dense(a) + (1 - lam) * dense(b))
+    # A model may not be linear in edge attributes, so that an edge stands once whatever was asked
+    # for.
+    loose = mix_batch(
+        *map(as_batch, (a, b)), torch.tensor([lam]), num_classes=CLASSES, coalesce=False
+    )
+    assert torch.equal(loose.edge_index, mixed.edge_index)
+    assert torch.equal(loose.edge_attr, mixed.edge_attr)
+
+
+def as_batch(graph: Data) -> Batch:
+    return Batch.from_data_list([graph])
+
+
+def test_an_edge_of_one_graph_keeps_its_share_of_attributes():
+    a, b = triangle(), edge()
+    a.edge_attr, b.edge_attr = torch.full((6,), 2.0), torch.full((2,), 4.0)
+    mixed = mix(a, b, 0.75, num_classes=3)
+    attr = dict(zip(map(tuple, mixed.edge_index.T.tolist()), mixed.edge_attr.tolist(), strict=True))
+    assert attr[(0, 1)] == 0.75 * 2 + 0.25 * 4
+    assert attr[(0, 2)] == 0.75 * 2
+
+
+def test_other_float_node_attributes_interpolate_and_graph_attributes_stay_behind():
+    a, b = triangle(), edge()
+    a.pos, b.pos = torch.ones(3, 2), torch.full((2, 2), 3.0)
+    a.name = b.name = "a molecule"
+    mixed = mix(a, b, 0.5, num_classes=3)
+    assert mixed.pos.tolist() == [[2, 2], [2, 2], [0.5, 0.5]]
+    assert "name" not in mixed
+
+
+def test_integer_attributes_are_refused_by_name_or_dropped():
+    a, b = triangle(), edge()
+    a.ring, b.ring = torch.tensor([1, 1, 1]), torch.tensor([0, 0])
+    with pytest.raises(ValueError, match=r"'ring' is torch.int64.*One-hot.*drop=\['ring'\]"):
+        mix(a, b, 0.5, num_classes=3)
+    assert "ring" not in mix(a, b, 0.5, num_classes=3, drop=["ring"])
+
+
+@pytest.mark.parametrize(
+    ("y_a", "y_b", "expected"),
+    [
+        (torch.tensor([[1.0, math.nan]]), torch.tensor([[0.0, 1.0]]), [[0.75, math.nan]]),
+        (torch.tensor([2.0]), torch.tensor([4.0]), [2.5]),
+        (torch.tensor(2.0), torch.tensor(4.0), [2.5]),
+        (torch.tensor([0]), torch.tensor([[0.5, 0.5, 0.0]]), [[0.875, 0.125, 0.0]]),
+        (torch.tensor([[1]]), torch.tensor(2), [[0.0, 0.75, 0.25]]),
+    ],
+)
+def test_labels(y_a, y_b, expected):
+    a, b = triangle(), edge()
+    a.y, b.y = y_a, y_b
+    y = mix(a, b, 0.75, num_classes=3).y
+    torch.testing.assert_close(y, torch.tensor(expected), equal_nan=True)
+
+
+def test_without_labels_there_is_no_label():
+    a, b = triangle(), edge()
+    del a.y, b.y
+    assert mix(a, b, 0.5).y is None
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64])
+def test_dtype_is_kept(dtype):
+    a, b = triangle(), edge()
+    a.x, b.x = a.x.to(dtype), b.x.to(dtype)
+    mixed = mix(a, b, 0.75, num_classes=3)
+    assert (mixed.x.dtype, mixed.edge_weight.dtype, mixed.y.dtype) == (dtype,) * 3
+    assert mixed.x[0].tolist() == [0.75, 0.25]
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        pytest.param(
+            name,
+            marks=pytest.mark.skipif(not present, reason=f"there is no {name} device here"),
+        )
+        for name, present in (
+            ("cuda", torch.cuda.is_available()),
+            ("mps", torch.backends.mps.is_available()),
+        )
+    ],
+)
+def test_device_is_kept(device):
+    a, b = triangle().to(device), edge().to(device)
+    mixed = mix(a, b, 0.75, num_classes=3)
+    expected = mix(triangle(), edge(), 0.75, num_classes=3)
+    for key in ("x", "edge_index", "edge_weight", "y"):
+        assert mixed[key].device.type == device
+        torch.testing.assert_close(mixed[key].cpu(), expected[key])
+
+
+def test_the_input_is_not_changed():
+    a, b = Batch.from_data_list([triangle(), edge()]), Batch.from_data_list([edge(), triangle()])
+    before = [(dict(batch.clone().to_dict()), list(batch.keys())) for batch in (a, b)]
+    mix_batch(a, b, torch.tensor([0.3, 1.0]), num_classes=3, drop=["y"])
+    for batch, (values, keys) in zip((a, b), before, strict=True):
+        assert list(batch.keys()) == keys
+        assert all(torch.equal(batch[key], values[key]) for key in keys)
+
+
+def test_weights_of_a_common_edge_sum_to_exactly_one_in_float32():
+    generator = torch.Generator().manual_seed(0)
+    lam = torch.rand(1000, generator=generator)
+    batch = Batch.from_data_list([edge()] * 1000)
+    assert mix_batch(batch, batch, lam, num_classes=3).edge_weight.eq(1).all()
+
+
+def with_(graph: Data, **changes) -> Data:
+    for key, value in changes.items():
+        graph[key] = value
+    return graph
+
+
+HETERO = HeteroData()
+
+
+@pytest.mark.parametrize(
+    ("a", "kind", "message"),
+    [
+        (with_(triangle(), x=torch.ones(3, 5)), ValueError, "different widths: 5 and 2"),
+        (Data(edge_index=torch.tensor([[0], [1]]), num_nodes=3), ValueError, "no node features x"),
+        (Data(x=torch.ones(0, 2)), ValueError, "has no nodes"),
+        (
+            with_(triangle(), x=torch.ones(3, 2).long()),
+            ValueError,
+            "must be floats.*int64.*One-hot",
+        ),
+        (with_(triangle(), x=torch.ones(3)), ValueError, r"shape \[N, d\]"),
+        (
+            with_(triangle(), edge_index=torch.tensor([[0], [3]])),
+            ValueError,
+            "numbered from 0 to 2",
+        ),
+        (with_(triangle(), edge_index=torch.tensor([[-1], [0]])), ValueError, "from -1 to 0"),
+        (with_(triangle(), edge_index=torch.ones(3, 2).long()), ValueError, r"shape \[2, E\]"),
+        (with_(triangle(), y=torch.tensor([3])), ValueError, "label 3 is out of range.*0 to 2"),
+        (with_(triangle(), y=torch.tensor([-1])), ValueError, "label -1 is out of range"),
+        (with_(triangle(), y=torch.tensor([1, 0])), ValueError, "2 integers for 1 graphs"),
+        (with_(triangle(), y=None), ValueError, "Only one of the two graphs has a label"),
+        (with_(triangle(), y=torch.ones(1, 2)), ValueError, "labels have different shapes"),
+        (with_(triangle(), x=torch.full((3, 2), math.nan)), ValueError, "'x' of graph 0.*finite"),
+        (with_(triangle(), edge_weight=torch.tensor([1.0] * 5 + [math.inf])), ValueError, "finite"),
+        (with_(triangle(), edge_attr=torch.ones(6, 2)), ValueError, "Only one.*has 'edge_attr'"),
+        (HETERO, TypeError, "HeteroData.*to_homogeneous"),
+        ("a graph", TypeError, "Expected a PyG Data.*str"),
+    ],
+)
+def test_bad_graphs(a, kind, message):
+    with pytest.raises(kind, match=message) as error:
+        mix(a, edge(), 0.5, num_classes=3)
+    assert isinstance(error.value, IfmixupError)
+
+
+@pytest.mark.parametrize("lam", [-0.1, 1.1, math.nan, math.inf])
+def test_ratio_out_of_range(lam):
+    with pytest.raises(ValueError, match=r"must be in \[0, 1\]; got"):
+        mix(triangle(), edge(), lam, num_classes=3)
+
+
+def test_class_numbers_need_num_classes():
+    with pytest.raises(ValueError, match="num_classes="):
+        mix(triangle(), edge(), 0.5)
+
+
+@pytest.mark.parametrize("lam", [torch.tensor([0.5]), torch.tensor(0.5), 0.5])
+def test_a_ratio_a_pair_is_needed(lam):
+    batch = Batch.from_data_list([triangle(), edge()])
+    with pytest.raises(ValueError, match=r"one λ a pair, shape \[2\]"):
+        mix_batch(batch, batch, lam, num_classes=3)
+
+
+def test_batches_of_different_length():
+    a, b = Batch.from_data_list([triangle(), edge()]), Batch.from_data_list([edge()])
+    with pytest.raises(ValueError, match="2 graphs and the second 1"):
+        mix_batch(a, b, torch.tensor([0.5]), num_classes=3)
+
+
+def test_features_that_are_not_finite_are_named_with_their_place_in_the_batch():
+    batch = Batch.from_data_list(
+        [triangle(), with_(edge(), x=torch.tensor([[0, 1], [0, math.inf]]))]
+    )
+    with pytest.raises(ValueError, match="'x' of graph 1 in the batch"):
+        mix_batch(batch, batch, torch.tensor([0.5, 0.5]), num_classes=3)
+
+
+def test_large_but_finite_features_are_no_error():
+    big = torch.finfo(torch.float32).max
+    a = with_(edge(), x=torch.tensor([[big, big], [big, 0.0]]))
+    assert mix(a, a, 0.5, num_classes=3).x[0, 0] == big
+
+
+def test_different_devices():
+    with pytest.raises(ValueError, match="different devices: cpu and meta"):
+        mix(edge(), edge().to("meta"), 0.5, num_classes=3)
