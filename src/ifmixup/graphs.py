@@ -16,6 +16,7 @@ from torch_geometric import EdgeIndex
 from torch_geometric.data import Batch, Data
 from torch_geometric.utils import coalesce
 
+from ifmixup.edge_keys import edge_keys, edges_of_keys
 from ifmixup.errors import InputError, InputTypeError
 
 _STRUCTURE = {"batch", "ptr", "num_nodes"}
@@ -74,8 +75,7 @@ def pointers(counts: Tensor) -> Tensor:
 
 def graph_of(ptr: Tensor, total: int) -> Tensor:
     """The graph that each of ``total`` rows belongs to, given where the graphs begin."""
-    graphs = torch.arange(ptr.numel() - 1, device=ptr.device)
-    return torch.repeat_interleave(graphs, ptr.diff(), output_size=total)
+    return spread(torch.arange(ptr.numel() - 1, device=ptr.device), ptr, total)
 
 
 def ranges(start: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
@@ -156,7 +156,11 @@ def put_together(graphs: Graphs) -> Batch:
     """The ``Batch`` of ``graphs``, as ``Batch.from_data_list`` would have made it."""
     node_ptr, num_graphs = graphs.node_ptr, graphs.num_graphs
     batch = Batch(
-        batch=graphs.node_graph, ptr=node_ptr, **graphs.nodes, **graphs.edges, **graphs.graphs
+        batch=graphs.node_graph.contiguous(),
+        ptr=node_ptr,
+        **graphs.nodes,
+        **graphs.edges,
+        **graphs.graphs,
     )
     # What PyG needs to give single graphs back: the rows of each graph, and what was added to
     # indices.
@@ -231,34 +235,42 @@ def keep_nodes(graphs: Graphs, keep: Tensor) -> Graphs:
 
 def without_repeated_edges(graphs: Graphs) -> Graphs:
     """Each edge once: weights of repeated edges add up, other attributes of theirs are averaged."""
-    key = graphs.edge_index[0] * graphs.num_nodes + graphs.edge_index[1]
-    if bool(
-        (key[1:] > key[:-1]).all()
-    ):  # strictly sorted, as PyG keeps its datasets: nothing to do
+    keys = edge_keys(graphs.num_nodes, graphs.edge_index)
+    if bool((keys[1:] > keys[:-1]).all()):  # strictly sorted, as PyG keeps its datasets
         return graphs
     edges = {k: v for k, v in graphs.edges.items() if k not in ("edge_index", "edge_weight")}
-    edge_index, values = coalesce(
-        graphs.edge_index, list(edges.values()), graphs.num_nodes, reduce="mean"
-    )
-    edges = {"edge_index": edge_index, **dict(zip(edges, values, strict=True))}
+    if len(graphs.edges) == 1:
+        keys = keys.sort().values.unique_consecutive()
+        edge_index = edges_of_keys(keys, graphs.num_nodes)
+    else:
+        edge_index, values = coalesce(
+            graphs.edge_index, list(edges.values()), graphs.num_nodes, reduce="mean"
+        )
+        edges = dict(zip(edges, values, strict=True))
     if "edge_weight" in graphs.edges:
         _, edges["edge_weight"] = coalesce(
             graphs.edge_index, graphs.edges["edge_weight"], graphs.num_nodes, reduce="sum"
         )
     return replace(
         graphs,
-        edges=edges,
-        edge_ptr=edge_pointers(edge_index, graphs.node_graph, graphs.num_graphs),
+        edges={"edge_index": edge_index, **edges},
+        edge_ptr=edge_pointers(edge_index, graphs.node_ptr, graphs.num_nodes),
     )
 
 
-def edge_pointers(edge_index: Tensor, node_graph: Tensor, num_graphs: int) -> Tensor:
+def edge_pointers(edge_index: Tensor, node_ptr: Tensor, num_nodes: int) -> Tensor:
     """Where each graph's edges begin when they are in graph order, ``[B + 1]``."""
-    return pointers(torch.bincount(node_graph[edge_index[0]], minlength=num_graphs))
+    num_graphs = node_ptr.numel() - 1
+    if num_graphs == 1:
+        return node_ptr.new_tensor([0, edge_index.size(1)])
+    edge_graph = graph_of(node_ptr, num_nodes)[edge_index[0]]
+    return pointers(torch.bincount(edge_graph, minlength=num_graphs))
 
 
 def spread(values: Tensor, ptr: Tensor, total: int) -> Tensor:
     """Repeat ``values`` ``[B]``, one a graph, for the ``total`` rows that ``ptr`` divides."""
+    if values.numel() == 1:  # a single graph may be large: no memory for what is all the same
+        return values.expand(total)
     return torch.repeat_interleave(values, ptr.diff(), output_size=total)
 
 
@@ -293,13 +305,15 @@ def _group_edges(
     nodes: dict[str, Tensor], edges: dict[str, Tensor], graphs: dict[str, Any], node_ptr: Tensor
 ) -> Graphs:
     """Let a graph's edges stand together, which transforms on a batch may have undone."""
+    if node_ptr.numel() == 2:
+        return Graphs(
+            nodes, edges, graphs, node_ptr, edge_pointers(edges["edge_index"], node_ptr, 0)
+        )
     source, target = edges["edge_index"]
     node_graph = graph_of(node_ptr, next(iter(nodes.values())).size(0))
     edge_graph = node_graph[source]
     edge_ptr = pointers(torch.bincount(edge_graph, minlength=node_ptr.numel() - 1))
     taken = Graphs(nodes, edges, graphs, node_ptr, edge_ptr)
-    if taken.num_graphs == 1:
-        return taken
     if not torch.equal(edge_graph, node_graph[target]):
         place = int((edge_graph != node_graph[target]).nonzero()[0])
         raise InputError(

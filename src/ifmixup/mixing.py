@@ -18,14 +18,13 @@ from collections.abc import Collection, Mapping
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
-from torch_geometric.utils import coalesce as merge_edges
 
+from ifmixup.edge_keys import edge_keys, edges_of_keys, merge_pair
 from ifmixup.errors import InputError
 from ifmixup.graphs import (
     Graphs,
     check_devices,
     edge_pointers,
-    graph_of,
     keep_edges,
     pointers,
     put_together,
@@ -203,26 +202,30 @@ def _mix_nodes(
     """ṽ = λ v_A + (1 − λ) v_B, where a dummy node's features are zero."""
     mixed: dict[str, Tensor] = {}
     for half, ratio in zip(pair, ratios, strict=True):
-        graph = half.node_graph
-        place = (
-            torch.arange(half.num_nodes, device=graph.device) + (node_ptr - half.node_ptr)[graph]
-        )
+        factor = spread(ratio, half.node_ptr, half.num_nodes)
         for name, value in half.nodes.items():
             if name not in mixed:
                 mixed[name] = value.new_zeros(num_nodes, *value.shape[1:])
-            mixed[name].index_add_(0, place, _scale(value, ratio[graph]).to(mixed[name].dtype))
+            if half.num_graphs == 1:  # begins at 0 before and after; may be too large for a copy
+                mixed[name][: value.size(0)].addcmul_(value, _as_rows(factor, value))
+            else:
+                shift = spread((node_ptr - half.node_ptr)[:-1], half.node_ptr, half.num_nodes)
+                place = torch.arange(half.num_nodes, device=shift.device) + shift
+                mixed[name].index_add_(0, place, value * _as_rows(factor, value))
     return mixed
 
 
 def _weighted_edges(half: Graphs, ratio: Tensor, node_ptr: Tensor) -> Graphs:
     """One term of ẽ = λ e_A + (1 − λ) e_B, on the nodes of the mixed graphs."""
     num_edges = half.edge_index.size(1)
-    shift = spread(node_ptr[:-1] - half.node_ptr[:-1], half.edge_ptr, num_edges)
     weight = spread(ratio, half.edge_ptr, num_edges)
-    edges = {"edge_index": half.edge_index + shift}
+    edges = {"edge_index": half.edge_index}
+    if half.num_graphs > 1:  # a single graph begins at 0 before and after
+        shift = spread(node_ptr[:-1] - half.node_ptr[:-1], half.edge_ptr, num_edges)
+        edges["edge_index"] = half.edge_index + shift
     for name, value in half.edges.items():
         if name not in ("edge_index", "edge_weight"):
-            edges[name] = _scale(value, weight)
+            edges[name] = value * _as_rows(weight, value)
     given = half.edges.get("edge_weight")
     edges["edge_weight"] = weight if given is None else weight * given.to(weight.dtype)
     return Graphs(half.nodes, edges, {}, half.node_ptr, half.edge_ptr)
@@ -245,13 +248,13 @@ def _merge(
 ) -> tuple[dict[str, Tensor], Tensor]:
     """The edges of both halves, each once and sorted: what both have is added."""
     names = [name for name in halves[0].edges if name != "edge_index"]
-    edge_index, values = merge_edges(
-        torch.cat([half.edge_index for half in halves], 1),
+    keys, values = merge_pair(
+        edge_keys(num_nodes, *(half.edge_index for half in halves)),
         [torch.cat([half.edges[name] for half in halves]) for name in names],
-        num_nodes,
     )
-    edge_ptr = edge_pointers(edge_index, graph_of(node_ptr, num_nodes), node_ptr.numel() - 1)
-    return {"edge_index": edge_index, **dict(zip(names, values, strict=True))}, edge_ptr
+    edge_index = edges_of_keys(keys, num_nodes)
+    edges = {"edge_index": edge_index, **dict(zip(names, values, strict=True))}
+    return edges, edge_pointers(edge_index, node_ptr, num_nodes)
 
 
 def _mix_labels(
@@ -267,9 +270,10 @@ def _mix_labels(
         raise InputError(
             f"The labels have different shapes: {list(rows_a.shape)} and {list(rows_b.shape)}."
         )
-    return {"y": _scale(rows_a, lam) + _scale(rows_b, 1 - lam)}
+    share = _as_rows(lam, rows_a)
+    return {"y": share * rows_a + (1 - share) * rows_b}
 
 
-def _scale(value: Tensor, factor: Tensor) -> Tensor:
-    """``value`` ``[K, ...]`` times ``factor`` ``[K]``, row by row, in the dtype of ``value``."""
-    return value * factor.to(value.dtype).view(-1, *[1] * (value.dim() - 1))
+def _as_rows(factor: Tensor, value: Tensor) -> Tensor:
+    """``factor`` ``[K]``, shaped to multiply ``value`` ``[K, ...]`` row by row, in its dtype."""
+    return factor.to(value.dtype).view(-1, *[1] * (value.dim() - 1))

@@ -1,0 +1,214 @@
+"""Speed of mixing against what a user would do instead: `make bench`.
+
+One process, one thread. The ways are run in turn, so that a busy moment hits all of them, and the
+median of the repeats counts. Before anything is timed, all ways are seen to give the same graphs.
+Prints a table and writes results/benchmark-mixing.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import psutil
+import torch
+import torch_geometric
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor
+from torch_geometric.data import Batch, Data
+from torch_geometric.loader import DataLoader
+from torch_geometric.utils import coalesce, dense_to_sparse, to_dense_adj
+
+from ifmixup import IfMixup, mix
+from ifmixup.data import load
+from ifmixup.errors import DatasetError
+
+DATASETS = ("MUTAG", "NCI1", "PROTEINS", "IMDB-BINARY")
+BATCH, REPEATS = 128, 15
+SMALL, LARGE = 100_000, 1_000_000  # nodes; five times as many edges
+OUTPUT = Path(__file__).parent.parent / "results" / "benchmark-mixing.json"
+
+
+def mix_by_hand(batch: list[Data], partner: Tensor, lam: Tensor, num_classes: int) -> Batch:
+    """The loop that a user writes: a dense λA + (1 − λ)B a pair, made sparse again."""
+    mixed = []
+    for a, place, ratio in zip(batch, partner.tolist(), lam.tolist(), strict=True):
+        b = batch[place]
+        n = max(a.num_nodes, b.num_nodes)
+        x = torch.zeros(n, a.x.size(1))
+        x[: a.num_nodes] += ratio * a.x
+        x[: b.num_nodes] += (1 - ratio) * b.x
+        edges = ratio * to_dense_adj(a.edge_index, max_num_nodes=n)[0]
+        edges += (1 - ratio) * to_dense_adj(b.edge_index, max_num_nodes=n)[0]
+        edge_index, edge_weight = dense_to_sparse(edges)
+        y = torch.zeros(1, num_classes)
+        y[0, a.y] += ratio
+        y[0, b.y] += 1 - ratio
+        mixed.append(Data(x=x, edge_index=edge_index, edge_weight=edge_weight, y=y))
+    return Batch.from_data_list(mixed)
+
+
+def in_turn(ways: dict[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
+    """Milliseconds of each way, one after the other, ``repeats`` times."""
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    for repeat in range(repeats + 2):  # two rounds to warm up
+        for name, way in ways.items():
+            start = time.perf_counter()
+            way()
+            if repeat >= 2:
+                times[name].append(1e3 * (time.perf_counter() - start))
+    return times
+
+
+def batch_row(name: str) -> dict[str, Any]:
+    """A batch of 128 graphs: IfMixup, the loop by hand, and PyG's DataLoader without any mixing."""
+    dataset = load(name)
+    graphs = [Data(x=graph.x, edge_index=graph.edge_index, y=graph.y) for graph in dataset[:BATCH]]
+    mixup = IfMixup(dataset.num_classes, coalesce=False)
+    batch = Batch.from_data_list(graphs)
+
+    plan = mixup.plan(batch)
+    ours = mixup.augment(batch, plan)
+    theirs = mix_by_hand(graphs, plan.partner, plan.lam, dataset.num_classes)
+    edge_index, weight = coalesce(ours.edge_index, ours.edge_weight)
+    torch.testing.assert_close(ours.x, theirs.x)
+    torch.testing.assert_close(ours.y, theirs.y)
+    torch.testing.assert_close((edge_index, weight), (theirs.edge_index, theirs.edge_weight))
+
+    def by_hand() -> Batch:
+        lam = torch.distributions.Beta(20.0, 1.0).sample((len(graphs),))
+        return mix_by_hand(graphs, torch.randperm(len(graphs)), lam, dataset.num_classes)
+
+    loader = DataLoader(graphs, batch_size=BATCH)
+    times = in_turn(
+        {"ifmixup": lambda: mixup(batch), "by_hand": by_hand, "loader": lambda: next(iter(loader))},
+        REPEATS,
+    )
+    median = {way: statistics.median(values) for way, values in times.items()}
+    return {
+        "dataset": name,
+        "graphs": len(graphs),
+        "milliseconds": median,
+        "spread": {way: [min(values), max(values)] for way, values in times.items()},
+        "times_faster_than_by_hand": median["by_hand"] / median["ifmixup"],
+        "times_faster_than_loader": median["loader"] / median["ifmixup"],
+    }
+
+
+def random_graph(num_nodes: int, seed: int) -> Data:
+    """A random directed graph with 5 edges a node, sorted as PyG's datasets are."""
+    generator = torch.Generator().manual_seed(seed)
+    edge_index = torch.randint(num_nodes, (2, 5 * num_nodes), generator=generator)
+    x = torch.rand(num_nodes, 16, generator=generator)
+    return Data(x=x, edge_index=coalesce(edge_index, num_nodes=num_nodes), y=torch.tensor([seed]))
+
+
+def mix_large(num_nodes: int) -> dict[str, float]:
+    """Seconds and peak memory of one mix of two random graphs."""
+    a, b = random_graph(num_nodes, 0), random_graph(num_nodes, 1)
+    size = sum(value.nbytes for graph in (a, b) for value in (graph.x, graph.edge_index))
+    process, done = psutil.Process(), threading.Event()
+    before = process.memory_info().rss
+    peak = before
+
+    def watch() -> None:
+        nonlocal peak
+        while not done.wait(0.001):
+            peak = max(peak, process.memory_info().rss)
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    start = time.perf_counter()
+    mix(a, b, 0.7, num_classes=2)
+    seconds = time.perf_counter() - start
+    done.set()
+    watcher.join()
+    return {"seconds": seconds, "peak_over_inputs": (peak - before + size) / size}
+
+
+def growth() -> dict[str, Any]:
+    """How time and memory grow with the size of two graphs; each mix in a process of its own."""
+    runs: dict[int, list[dict[str, float]]] = {SMALL: [], LARGE: []}
+    for _ in range(5):
+        for size, results in runs.items():
+            command = [sys.executable, __file__, "--large", str(size)]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            results.append(json.loads(done.stdout))
+    seconds = {
+        size: statistics.median(run["seconds"] for run in results) for size, results in runs.items()
+    }
+    return {
+        "nodes": [SMALL, LARGE],
+        "seconds": list(seconds.values()),
+        "all_seconds": [[run["seconds"] for run in results] for results in runs.values()],
+        "times_slower": seconds[LARGE] / seconds[SMALL],
+        "peak_over_inputs": max(run["peak_over_inputs"] for run in runs[LARGE]),
+    }
+
+
+def show(rows: list[dict[str, Any]], grown: dict[str, Any], console: Console) -> None:
+    """The table."""
+    table = Table(title=f"Mixing a batch of {BATCH} graphs, milliseconds (median of {REPEATS})")
+    for column in ("dataset", "IfMixup", "by hand", "DataLoader"):
+        table.add_column(column, justify="left" if column == "dataset" else "right")
+    table.add_column("by hand / IfMixup\n(reach 30)", justify="right")
+    table.add_column("DataLoader / IfMixup\n(reach 1)", justify="right")
+    for row in rows:
+        times = [f"{row['milliseconds'][way]:.2f}" for way in ("ifmixup", "by_hand", "loader")]
+        ratios = (row["times_faster_than_by_hand"], row["times_faster_than_loader"])
+        table.add_row(row["dataset"], *times, *(f"{ratio:.2f}" for ratio in ratios))
+    console.print(table)
+    console.print(
+        f"Two random graphs of {LARGE:,} nodes and {5 * LARGE:,} edges: "
+        f"{grown['seconds'][1]:.2f} s, {grown['times_slower']:.1f} times those of {SMALL:,} nodes "
+        f"(reach 12); peak memory {grown['peak_over_inputs']:.1f} times the inputs (reach 6)."
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--large", type=int, help="mix two graphs of so many nodes, print JSON")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    if arguments.large:
+        print(json.dumps(mix_large(arguments.large)))
+        return
+
+    console = Console()
+    rows = []
+    for name in DATASETS:
+        try:
+            rows.append(batch_row(name))
+        except DatasetError as error:
+            console.print(f"{name} is left out: {str(error).splitlines()[0]}", highlight=False)
+    grown = growth()
+    show(rows, grown, console)
+    report = {
+        "made_by": "make bench",
+        "versions": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "torch_geometric": torch_geometric.__version__,
+        },
+        "processor": platform.machine(),
+        "threads": 1,
+        "batches": rows,
+        "large_graphs": grown,
+    }
+    OUTPUT.parent.mkdir(exist_ok=True)
+    OUTPUT.write_text(json.dumps(report, indent=1) + "\n")
+    console.print(f"Written to results/{OUTPUT.name}")
+
+
+if __name__ == "__main__":
+    main()

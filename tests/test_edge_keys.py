@@ -1,0 +1,32 @@
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ifmixup.edge_keys import edge_keys, edges_of_keys, merge_pair
+
+
+def test_keys_by_hand_and_back():
+    one, other = torch.tensor([[0, 2, 1], [1, 0, 2]]), torch.tensor([[2], [2]])
+    keys = edge_keys(3, one, other)
+    assert keys.tolist() == [1, 6, 5, 8]
+    assert torch.equal(edges_of_keys(keys, 3), torch.cat([one, other], 1))
+
+
+def test_keys_of_large_graphs_do_not_overflow():
+    n = 3_000_000_000
+    edge = torch.tensor([[n - 1], [n - 2]])
+    assert torch.equal(edges_of_keys(edge_keys(n, edge), n), edge)
+
+
+@given(
+    st.dictionaries(st.integers(0, 30), st.integers(1, 9), max_size=12),
+    st.dictionaries(st.integers(0, 30), st.integers(1, 9), max_size=12),
+)
+def test_merging_adds_what_stands_twice(a, b):
+    keys = torch.tensor([*a, *b], dtype=torch.long)
+    values = torch.tensor([*a.values(), *b.values()], dtype=torch.float)
+    merged, (total, rows) = merge_pair(keys, [values, values.view(-1, 1)])
+    expected = {key: a.get(key, 0) + b.get(key, 0) for key in sorted(a | b)}
+    assert dict(zip(merged.tolist(), total.tolist(), strict=True)) == expected
+    assert merged.tolist() == list(expected)
+    assert rows.shape == (len(expected), 1)
