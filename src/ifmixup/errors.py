@@ -28,6 +28,14 @@ class DatasetError(IfmixupError, ValueError):
     """A dataset that cannot be found or read."""
 
 
+class TrainingError(IfmixupError, ValueError):
+    """A training that cannot go on, such as one whose loss is not finite."""
+
+
+class StoreError(IfmixupError, ValueError):
+    """Results that cannot be read or written."""
+
+
 class MissingExtraError(IfmixupError, ImportError):
     """An optional package is not installed; the message names the extra that brings it."""
 

@@ -10,7 +10,7 @@ from ifmixup.augment.ifmixup import IfMixup
 from ifmixup.augment.method import Method
 from ifmixup.augment.mix_plan import MixPlan
 from ifmixup.augment.mixup_graph import MixupGraph
-from ifmixup.augment.registry import create, names, register
+from ifmixup.augment.registry import create, get, names, register
 
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
@@ -24,6 +24,7 @@ __all__ = [
     "MixPlan",
     "MixupGraph",
     "create",
+    "get",
     "names",
     "register",
 ]

@@ -61,7 +61,10 @@ class Method(torch.nn.Module):
 
     def step(self, model: Any, batch: Batch) -> tuple[Tensor, Tensor]:
         """Logits ``[B, C]`` of a model of :mod:`ifmixup.nn`, and the target rows ``[B, C]``."""
-        batch = self(batch)
+        return self.score(model, self(batch))
+
+    def score(self, model: Any, batch: Batch) -> tuple[Tensor, Tensor]:
+        """:meth:`step` on a batch that went through this method already."""
         h = model.embed(
             batch.x,
             batch.edge_index,

@@ -28,6 +28,13 @@ def names() -> list[str]:
     return sorted(_METHODS)
 
 
+def get(name: str) -> type[Method]:
+    """The class of the method called ``name``."""
+    if name not in _METHODS:
+        raise choose("method", name, names())
+    return _METHODS[name]
+
+
 def create(name: str, num_classes: int | None = None, **options: Any) -> Method:
     """The method called ``name``.
 
@@ -36,9 +43,7 @@ def create(name: str, num_classes: int | None = None, **options: Any) -> Method:
         num_classes: The number of classes; None where labels are float rows.
         **options: What the method's class takes, such as ``alpha`` or ``drop_ratio``.
     """
-    if name not in _METHODS:
-        raise choose("method", name, names())
-    cls = _METHODS[name]
+    cls = get(name)
     allowed = [key for key in inspect.signature(cls).parameters if key != "num_classes"]
     for key in options:
         if key not in allowed:

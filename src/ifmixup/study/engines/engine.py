@@ -1,0 +1,54 @@
+"""Where runs execute: what every engine does."""
+
+from __future__ import annotations
+
+import platform
+import socket
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import torch
+import torch_geometric
+
+from ifmixup import __version__
+from ifmixup.training import Fold, Packed, RunResult, RunSpec
+
+Task = tuple[RunSpec, Fold]
+
+
+def versions() -> dict[str, str]:
+    """The versions that a run's numbers may depend on."""
+    return {
+        "ifmixup": __version__,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "torch_geometric": torch_geometric.__version__,
+    }
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a run: a result, or the reason why there is none.
+
+    Attributes:
+        spec: The run.
+        result: What it measured; None if it failed.
+        error: Why it failed; None if it did not.
+        host: The machine that ran it.
+        versions: What was installed there.
+    """
+
+    spec: RunSpec
+    result: RunResult | None = None
+    error: str | None = None
+    host: str = field(default_factory=socket.gethostname)
+    versions: dict[str, str] = field(default_factory=versions)
+
+
+class Engine(Protocol):
+    """Executes runs; outcomes come as they finish, each run once, in any order."""
+
+    def execute(self, tasks: Sequence[Task], data: Packed) -> Iterator[Outcome]:
+        """Execute all ``tasks``. Closing the iterator ends what is still running."""
+        ...

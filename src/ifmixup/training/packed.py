@@ -1,0 +1,138 @@
+"""A dataset packed in memory once; a batch is cut from it by indexing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Batch, Data
+
+from ifmixup.errors import InputError
+from ifmixup.graphs import Graphs, put_together, select, take_apart
+
+_KEPT = ("x", "edge_index", "edge_attr", "edge_weight", "y")
+
+
+@dataclass(frozen=True)
+class Packed:
+    """All graphs of a dataset in one :class:`~ifmixup.graphs.Graphs`.
+
+    Attributes:
+        name: The dataset's name.
+        graphs: The graphs, end to end.
+        num_classes: The number of classes.
+        fingerprint: The same for the same graphs and labels, on every machine.
+    """
+
+    name: str
+    graphs: Graphs
+    num_classes: int
+    fingerprint: str
+
+    def __len__(self) -> int:
+        return self.graphs.num_graphs
+
+    @property
+    def num_features(self) -> int:
+        """The width of the node features."""
+        return self.graphs.nodes["x"].size(1)
+
+    @property
+    def edge_dim(self) -> int | None:
+        """The width of the edge attributes, or None where there are none."""
+        attributes = self.graphs.edges.get("edge_attr")
+        return None if attributes is None else attributes.size(1)
+
+    @property
+    def y(self) -> Tensor:
+        """The class of each graph."""
+        return self.graphs.graphs["y"]
+
+    def batch(self, index: Tensor) -> Batch:
+        """The batch of the graphs numbered ``index``."""
+        return put_together(select(self.graphs, index))
+
+    def without_edge_attr(self) -> Packed:
+        """The same without edge attributes, for models that do not read them."""
+        edges = {name: value for name, value in self.graphs.edges.items() if name != "edge_attr"}
+        return replace(self, graphs=replace(self.graphs, edges=edges))
+
+    def to(self, device: torch.device) -> Packed:
+        """The same on another device."""
+        graphs = self.graphs
+
+        def there(level: dict[str, Any]) -> dict[str, Any]:
+            return {name: value.to(device) for name, value in level.items()}
+
+        moved = Graphs(
+            nodes=there(graphs.nodes),
+            edges=there(graphs.edges),
+            graphs=there(graphs.graphs),
+            node_ptr=graphs.node_ptr.to(device),
+            edge_ptr=graphs.edge_ptr.to(device),
+        )
+        return replace(self, graphs=moved)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As tensors and plain values, to be saved or sent."""
+        graphs = self.graphs
+        return {
+            "name": self.name,
+            "num_classes": self.num_classes,
+            "fingerprint": self.fingerprint,
+            "nodes": graphs.nodes,
+            "edges": graphs.edges,
+            "graphs": graphs.graphs,
+            "node_ptr": graphs.node_ptr,
+            "edge_ptr": graphs.edge_ptr,
+        }
+
+    @staticmethod
+    def of(values: dict[str, Any]) -> Packed:
+        """The inverse of :meth:`to_dict`."""
+        graphs = Graphs(
+            *(values[key] for key in ("nodes", "edges", "graphs", "node_ptr", "edge_ptr"))
+        )
+        return Packed(values["name"], graphs, values["num_classes"], values["fingerprint"])
+
+
+def pack(dataset: Sequence[Data], name: str | None = None) -> Packed:
+    """Pack a dataset of graphs with class numbers ``y``.
+
+    Args:
+        dataset: A PyG dataset or a list of ``Data``.
+        name: What to call it; the dataset's own name where it has one.
+    """
+    if len(dataset) < 2:
+        raise InputError(f"A dataset of at least two graphs is needed; got {len(dataset)}.")
+    plain = []
+    for place, graph in enumerate(dataset):
+        if graph.x is None or graph.y is None:
+            raise InputError(f"Graph {place} has no {'x' if graph.x is None else 'y'}.")
+        if graph.y.is_floating_point() or graph.y.numel() != 1:
+            raise InputError(f"Graph {place} has no single class number as y, but {graph.y}.")
+        kept = {key: graph[key] for key in _KEPT if graph.get(key) is not None}
+        plain.append(Data(**{**kept, "y": graph.y.view(1)}))
+    graphs = take_apart(Batch.from_data_list(plain))
+    classes = graphs.graphs["y"]
+    if int(classes.min()) < 0:
+        raise InputError(f"Class numbers start at 0; got {int(classes.min())}.")
+    return Packed(
+        name=name or getattr(dataset, "name", None) or "graphs",
+        graphs=graphs,
+        num_classes=int(classes.max()) + 1,
+        fingerprint=_fingerprint(graphs),
+    )
+
+
+def _fingerprint(graphs: Graphs) -> str:
+    hasher = hashlib.sha256()
+    levels = {**graphs.nodes, **graphs.edges, **graphs.graphs, "node_ptr": graphs.node_ptr}
+    for name, value in sorted(levels.items()):
+        hasher.update(f"{name} {value.dtype} {tuple(value.shape)};".encode())
+        hasher.update(value.contiguous().cpu().numpy().tobytes())
+    return hasher.hexdigest()[:24]

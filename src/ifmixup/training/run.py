@@ -1,0 +1,138 @@
+"""One run: a training on one fold, from first to last epoch, and what came out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ifmixup.errors import InputError
+from ifmixup.training.packed import Packed
+from ifmixup.training.run_spec import RunSpec
+from ifmixup.training.training import Training
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The graphs of one fold, as their places in the dataset.
+
+    Attributes:
+        train: Trained on under ``holdout``.
+        validation: Chooses epoch and setting under ``holdout``; trained on under ``paper``.
+        test: Judged on.
+    """
+
+    train: Tensor
+    validation: Tensor
+    test: Tensor
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a run measured.
+
+    Attributes:
+        curves: A value an epoch: ``train_loss``, and ``validation_accuracy``, ``validation_loss``,
+            ``test_accuracy``, ``test_loss`` (the validation ones empty under ``paper``).
+        metrics: On the test graphs after the last epoch: ``accuracy``, ``balanced_accuracy``,
+            ``nll``, ``ece``; under ``holdout`` also ``chosen_accuracy`` and so on, at the epoch
+            that validation chose.
+        seconds: The time of training and looking.
+        prepare_seconds: The part of it that went into cutting and augmenting batches.
+    """
+
+    curves: dict[str, list[float]]
+    metrics: dict[str, float]
+    seconds: float
+    prepare_seconds: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain values."""
+        return dict(vars(self))
+
+
+def run(
+    spec: RunSpec,
+    data: Packed,
+    fold: Fold,
+    *,
+    device: str = "cpu",
+    each_epoch: Callable[[int], None] | None = None,
+) -> RunResult:
+    """Train on one fold and measure; random state and threads are left as they were found.
+
+    Args:
+        spec: What to run.
+        data: The packed dataset.
+        fold: Its graphs.
+        device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
+        each_epoch: Called with the number of epochs done, after each.
+    """
+    holdout = spec.protocol == "holdout"
+    train = fold.train if holdout else torch.cat([fold.train, fold.validation])
+    with reproducible():
+        training = Training(
+            spec.settings,
+            data.to(choose_device(device)),
+            train=train,
+            validation=fold.validation if holdout else None,
+            test=fold.test,
+            seed=spec.own_seed,
+        )
+        best: tuple[float, float] | None = None
+        chosen: dict[str, float] = {}
+        while training.epoch < spec.settings.epochs:
+            training.run_epoch()
+            if holdout:
+                # The highest validation accuracy; among equals the lowest loss, then the earliest.
+                now = (
+                    training.curves["validation_accuracy"][-1],
+                    -training.curves["validation_loss"][-1],
+                )
+                if best is None or now > best:
+                    best, chosen = now, training.look_at("test") or {}
+            if each_epoch is not None:
+                each_epoch(training.epoch)
+        measured = training.look_at("test") or {}
+    return RunResult(
+        curves={
+            name: values
+            for name, values in training.curves.items()
+            if holdout or not name.startswith("validation")
+        },
+        metrics={**measured, **{f"chosen_{name}": value for name, value in chosen.items()}},
+        seconds=training.seconds,
+        prepare_seconds=training.prepare_seconds,
+    )
+
+
+@contextmanager
+def reproducible() -> Iterator[None]:
+    """One thread, whatever the machine has, and a random state of our own."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with torch.random.fork_rng():
+            yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def choose_device(name: str) -> torch.device:
+    """The device called ``name``; ``auto`` takes a GPU where there is one."""
+    present = {
+        "cuda": torch.cuda.is_available(),
+        "mps": torch.backends.mps.is_available(),
+        "cpu": True,
+    }
+    if name == "auto":
+        return torch.device(next(kind for kind, there in present.items() if there))
+    kind = name.split(":")[0]
+    if not present.get(kind, False):
+        there = ", ".join(kind for kind, is_there in present.items() if is_there)
+        raise InputError(f"There is no device {name!r} here. There is: auto, {there}.")
+    return torch.device(name)
