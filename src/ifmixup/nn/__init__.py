@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ifmixup.nn.gat import GAT
 from ifmixup.nn.gatv2 import GATv2
 from ifmixup.nn.gcn import GCN
 from ifmixup.nn.gin import GIN
 from ifmixup.nn.model import GraphModel
 
-MODELS: dict[str, type[GraphModel]] = {"gcn": GCN, "gin": GIN, "gat": GAT, "gatv2": GATv2}
+MODELS: dict[str, Callable[..., GraphModel]] = {"gcn": GCN, "gin": GIN, "gat": GAT, "gatv2": GATv2}
 
 __all__ = ["GAT", "GCN", "GIN", "MODELS", "GATv2"]

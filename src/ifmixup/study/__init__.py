@@ -1,0 +1,1 @@
+"""Comparing: splits, protocols, statistics, the store and the engines."""

@@ -1,0 +1,1 @@
+"""Where runs execute: on this machine or on a Ray cluster."""
