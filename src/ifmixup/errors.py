@@ -32,6 +32,10 @@ class TrainingError(IfmixupError, ValueError):
     """A training that cannot go on, such as one whose loss is not finite."""
 
 
+class CheckpointError(IfmixupError, ValueError):
+    """A checkpoint that cannot be read, or is of another training."""
+
+
 class StoreError(IfmixupError, ValueError):
     """Results that cannot be read or written."""
 

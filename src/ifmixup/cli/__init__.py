@@ -7,20 +7,25 @@ from collections.abc import Callable, Sequence
 
 import tyro
 
-from ifmixup.cli.audit import audit
-from ifmixup.cli.datasets import datasets
+from ifmixup.cli import audit, datasets, show
+from ifmixup.cli.config import expand_config
 from ifmixup.errors import IfmixupError
 
 DESCRIPTION = "Mix pairs of graphs to regularise graph classifiers, and see whether it helps."
 
-COMMANDS: dict[str, Callable[..., int]] = {"datasets": datasets, "audit": audit}
+COMMANDS: dict[str, Callable[..., int]] = {
+    "datasets": datasets.datasets,
+    "audit": audit.audit,
+    "show": show.show,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; an error of ours is a line on stderr and exit code 2, not a traceback."""
+    words = sys.argv[1:] if arguments is None else arguments
     try:
         return tyro.extras.subcommand_cli_from_dict(
-            COMMANDS, prog="ifmixup", description=DESCRIPTION, args=arguments
+            COMMANDS, prog="ifmixup", description=DESCRIPTION, args=expand_config(words)
         )
     except IfmixupError as error:
         print(f"ifmixup: {error}", file=sys.stderr)

@@ -1,5 +1,7 @@
 """One run: settings, loop, metrics, checkpoints."""
 
+from ifmixup.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from ifmixup.training.fit import train
 from ifmixup.training.packed import Packed, pack
 from ifmixup.training.run import Fold, RunResult, run
 from ifmixup.training.run_spec import PROTOCOLS, RunSpec
@@ -8,12 +10,16 @@ from ifmixup.training.training import Training
 
 __all__ = [
     "PROTOCOLS",
+    "Checkpoint",
     "Fold",
     "Packed",
     "RunResult",
     "RunSpec",
     "Settings",
     "Training",
+    "load_checkpoint",
     "pack",
     "run",
+    "save_checkpoint",
+    "train",
 ]

@@ -37,7 +37,7 @@ class RunResult:
 
     Attributes:
         curves: A value an epoch: ``train_loss``, and ``validation_accuracy``, ``validation_loss``,
-            ``test_accuracy``, ``test_loss`` (the validation ones empty under ``paper``).
+            ``test_accuracy``, ``test_loss`` (no validation under ``paper``).
         metrics: On the test graphs after the last epoch: ``accuracy``, ``balanced_accuracy``,
             ``nll``, ``ece``; under ``holdout`` also ``chosen_accuracy`` and so on, at the epoch
             that validation chose.
@@ -94,17 +94,15 @@ def run(
                     -training.curves["validation_loss"][-1],
                 )
                 if best is None or now > best:
-                    best, chosen = now, training.look_at("test") or {}
+                    best, chosen = now, training.latest["test"]
             if each_epoch is not None:
                 each_epoch(training.epoch)
-        measured = training.look_at("test") or {}
     return RunResult(
-        curves={
-            name: values
-            for name, values in training.curves.items()
-            if holdout or not name.startswith("validation")
+        curves=training.curves,
+        metrics={
+            **training.latest["test"],
+            **{f"chosen_{name}": value for name, value in chosen.items()},
         },
-        metrics={**measured, **{f"chosen_{name}": value for name, value in chosen.items()}},
         seconds=training.seconds,
         prepare_seconds=training.prepare_seconds,
     )

@@ -19,8 +19,6 @@ from ifmixup.training.metrics import metrics
 from ifmixup.training.packed import Packed
 from ifmixup.training.settings import Settings
 
-CURVES = ("train_loss", "validation_accuracy", "validation_loss", "test_accuracy", "test_loss")
-
 
 class Training:
     """A model, its optimiser and its random state, ready for the next epoch.
@@ -81,7 +79,10 @@ class Training:
             if index is not None and index.numel()
         }
         self.epoch = 0
-        self.curves: dict[str, list[float]] = {name: [] for name in CURVES}
+        self.curves: dict[str, list[float]] = {"train_loss": []}
+        for name in self.looked_at:
+            self.curves |= {f"{name}_accuracy": [], f"{name}_loss": []}
+        self.latest: dict[str, dict[str, float]] = {}
         self.seconds = 0.0
         self.prepare_seconds = 0.0
 
@@ -113,17 +114,15 @@ class Training:
                 f"A smaller learning rate may help (it is {self.settings.learning_rate})."
             )
         self.curves["train_loss"].append(mean_loss)
-        for name in ("validation", "test"):
-            found = self.look_at(name) or {"accuracy": math.nan, "nll": math.nan}
-            self.curves[f"{name}_accuracy"].append(found["accuracy"])
-            self.curves[f"{name}_loss"].append(found["nll"])
+        for name in self.looked_at:
+            self.latest[name] = self.look_at(name)
+            self.curves[f"{name}_accuracy"].append(self.latest[name]["accuracy"])
+            self.curves[f"{name}_loss"].append(self.latest[name]["nll"])
         self.epoch += 1
         self.seconds += time.perf_counter() - start
 
-    def look_at(self, name: str) -> dict[str, float] | None:
-        """The metrics on ``validation`` or ``test``; None where there are no such graphs."""
-        if name not in self.looked_at:
-            return None
+    def look_at(self, name: str) -> dict[str, float]:
+        """The metrics on ``validation`` or ``test``."""
         self.model.eval()
         with torch.inference_mode():
             logits = [self._logits(batch) for batch in self.looked_at[name]]

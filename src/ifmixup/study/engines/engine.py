@@ -46,9 +46,27 @@ class Outcome:
     versions: dict[str, str] = field(default_factory=versions)
 
 
+class Watcher(Protocol):
+    """Is told what becomes of the runs, such as a progress display."""
+
+    def started(self, spec: RunSpec) -> None:
+        """A run has begun, maybe once more after its worker was lost."""
+        ...
+
+    def epoch(self, spec: RunSpec, number: int) -> None:
+        """A run has done so many epochs; not every epoch is told."""
+        ...
+
+    def finished(self, outcome: Outcome) -> None:
+        """A run has ended, well or not."""
+        ...
+
+
 class Engine(Protocol):
     """Executes runs; outcomes come as they finish, each run once, in any order."""
 
-    def execute(self, tasks: Sequence[Task], data: Packed) -> Iterator[Outcome]:
+    def execute(
+        self, tasks: Sequence[Task], data: Packed, watcher: Watcher | None = None
+    ) -> Iterator[Outcome]:
         """Execute all ``tasks``. Closing the iterator ends what is still running."""
         ...

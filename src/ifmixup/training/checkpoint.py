@@ -1,0 +1,76 @@
+"""Checkpoints: a training on disk, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from ifmixup.errors import CheckpointError
+
+FORMAT, VERSION = "ifmixup-checkpoint", 1
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What a checkpoint holds.
+
+    Attributes:
+        about: Plain values that say what was trained, on what: dataset, settings, seed, versions.
+        state: What :meth:`~ifmixup.training.Training.state_dict` gave.
+    """
+
+    about: dict[str, Any]
+    state: dict[str, Any]
+
+
+def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint so that whoever looks sees the old one or the new one, never half."""
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "about": checkpoint.about,
+        "state": checkpoint.state,
+    }
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as stream:
+            torch.save(content, stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def load_checkpoint(path: Path) -> Checkpoint:
+    """Read a checkpoint. The file is not trusted: only tensors and plain values are loaded.
+
+    Raises:
+        CheckpointError: If the file is not there, not a checkpoint of ours, or of a later version.
+    """
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except FileNotFoundError as error:
+        raise CheckpointError(f"There is no checkpoint {path}.") from error
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError, OSError) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise CheckpointError(f"{path} is not a checkpoint of ifmixup: {reason}") from error
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise CheckpointError(f"{path} is not a checkpoint of ifmixup, but holds something else.")
+    if content.get("version") != VERSION:
+        raise CheckpointError(
+            f"{path} is a checkpoint of version {content.get('version')}; this ifmixup reads "
+            f"version {VERSION}. Install the version that wrote it."
+        )
+    about, state = content.get("about"), content.get("state")
+    if not isinstance(about, dict) or not isinstance(state, dict):
+        raise CheckpointError(f"{path} is a damaged checkpoint: a part of it is missing.")
+    return Checkpoint(about, state)

@@ -1,0 +1,78 @@
+import re
+
+import pytest
+import tyro
+
+from ifmixup.cli.show import show
+from ifmixup.errors import InputError
+
+MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "pdf": b"%PDF-", "svg": b"<?xml"}
+
+
+@pytest.fixture(autouse=True)
+def _alone(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_a_picture_and_a_line_about_the_mix(tmp_path, capsys, suffix):
+    output = tmp_path / f"mix.{suffix}"
+    arguments = ["MUTAG", "75", "4", "--lam", "0.8", "-o", str(output)]
+    assert tyro.cli(show, args=arguments) == 0
+    assert output.read_bytes().startswith(MAGIC[suffix])
+    assert list(tmp_path.iterdir()) == [output]
+    assert capsys.readouterr().out.splitlines() == [
+        "Mixed MUTAG 75 and 4 with λ = 0.8: 11 nodes, 15 edges: 6 in both (weight 1), "
+        "4 only in A (weight 0.8), 5 only in B (weight 0.2).",
+        f"Saved as {output}",
+    ]
+
+
+def test_what_the_picture_says(tmp_path):
+    output = tmp_path / "mix.svg"
+    show("mutag", 3, 17, output=output)
+    first = output.read_bytes()
+    texts = re.findall(r">([^<>\n]+)</text>", first.decode())
+    for expected in (
+        "MUTAG: graph 3 (A) and graph 17 (B)",
+        "B with 2 dummy nodes",
+        "C",
+        "N",
+        "O",
+        "dummy node",
+        "weight 0.25: only in B (2 edges)",
+    ):
+        assert expected in texts
+    assert (texts.count("0.75"), texts.count("0.25")) == (5, 2)
+    show("mutag", 3, 17, output=output)
+    assert output.read_bytes() == first
+
+
+def test_the_defaults(tmp_path, capsys):
+    assert tyro.cli(show, args=["MUTAG", "75", "75"]) == 0
+    assert (tmp_path / "mix.png").exists()
+    assert capsys.readouterr().out == (
+        "Mixed MUTAG 75 and 75 with λ = 0.75: 10 nodes, 10 edges: 10 in both (weight 1).\n"
+        "Saved as mix.png\n"
+    )
+
+
+@pytest.mark.parametrize("pair", [(188, 0), (0, 188), (-1, 0)])
+def test_a_graph_that_is_not_there(tmp_path, pair):
+    wrong = 188 if 188 in pair else -1
+    with pytest.raises(InputError, match=f"MUTAG has 188 graphs, 0 to 187; got {wrong}"):
+        show("MUTAG", *pair)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_ratio_out_of_range(tmp_path):
+    with pytest.raises(InputError, match=r"λ must be in \[0, 1\]; got 1.5"):
+        show("MUTAG", 0, 1, lam=1.5)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_ending_is_checked_before_the_work(tmp_path, monkeypatch):
+    monkeypatch.setattr("ifmixup.cli.show.load", lambda *_: pytest.fail("loaded"))
+    with pytest.raises(InputError, match=r"\.png, \.svg, \.pdf; got 'mix.jpg'"):
+        show("MUTAG", 0, 1, output=tmp_path / "mix.jpg")

@@ -1,0 +1,49 @@
+import pytest
+
+from ifmixup import augment
+from ifmixup.errors import InputError
+from ifmixup.training import Settings
+
+
+def test_only_what_makes_a_difference_is_relevant():
+    none = Settings().relevant()
+    assert not {"alpha", "heads", "drop_ratio", "use_edge_attr", "pairing"} & none.keys()
+    mixed = Settings(method="ifmixup", model="gat").relevant()
+    assert mixed.keys() - none.keys() == {
+        "alpha", "beta", "p", "ratio", "pairing", "shuffle_every", "heads",
+    }  # fmt: skip
+    assert Settings(method="drop_edge").relevant()["drop_ratio"] == 0.2
+    assert Settings(alpha=1.0).relevant() == Settings().relevant()
+
+
+def test_settings_come_back_from_what_is_relevant():
+    settings = Settings(method="mixup_graph", model="gin", alpha=2.0, use_edge_attr=True)
+    assert Settings.of(settings.relevant()) == settings
+
+
+@pytest.mark.parametrize("method", augment.names())
+def test_method_options_fit_the_method(method):
+    augment.create(method, 2, **Settings(method=method).method_options())
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"model": "gatv3"}, r"Unknown model 'gatv3'. Did you mean 'gatv2'"),
+        ({"method": "ifmixpu"}, r"Unknown method 'ifmixpu'. Did you mean 'ifmixup'"),
+        ({"learning_rat": 1.0}, r"Unknown setting 'learning_rat'. Did you mean 'learning_rate'"),
+        ({"epochs": 0}, "epochs must be at least 1; got 0"),
+        ({"steps_per_epoch": 0}, "steps_per_epoch must be at least 1; got 0"),
+        ({"learning_rate": 0.0}, "learning_rate must be above 0"),
+        ({"learning_rate": float("nan")}, "learning_rate must be above 0"),
+        ({"weight_decay": -1.0}, "weight_decay at least 0"),
+        ({"dropout": 1.5}, "dropout is 1.5"),
+        ({"readout": "meen"}, r"Unknown readout 'meen'. Did you mean 'mean'"),
+        ({"method": "ifmixup", "pairing": "selves"}, "Unknown pairing 'selves'"),
+        ({"method": "drop_node", "drop_ratio": 2.0}, "drop_ratio must be in"),
+        ({"model": "gat", "hidden": 7, "heads": 2}, "heads that divide hidden_channels"),
+    ],
+)
+def test_what_makes_no_sense(values, message):
+    with pytest.raises(InputError, match=message):
+        Settings.of(values)

@@ -1,0 +1,144 @@
+import copy
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from ifmixup import augment
+from ifmixup.errors import InputError, TrainingError
+from ifmixup.nn import MODELS
+from ifmixup.training import Settings, Training
+
+TINY = {"epochs": 3, "hidden": 8, "layers": 2}
+
+
+def training(data, seed=0, **settings) -> Training:
+    return Training(
+        Settings(**{**TINY, **settings}),
+        data,
+        train=torch.arange(100),
+        validation=torch.arange(100, 140),
+        test=torch.arange(140, 188),
+        seed=seed,
+    )
+
+
+def weights(one: Training) -> list[torch.Tensor]:
+    return [value.clone() for value in one.model.state_dict().values()]
+
+
+@pytest.mark.parametrize("method", augment.names())
+def test_the_same_seed_gives_the_same_numbers(mutag, method):
+    states = []
+    for junk in range(2):
+        torch.rand(junk)  # what was drawn before does not matter
+        one = training(mutag, method=method)
+        for _ in range(2):
+            one.run_epoch()
+        states.append((weights(one), one.curves))
+    assert states[0][1] == states[1][1]
+    assert all(torch.equal(a, b) for a, b in zip(states[0][0], states[1][0], strict=True))
+    other = training(mutag, method=method, seed=1)
+    other.run_epoch()
+    assert other.curves["train_loss"][0] != states[0][1]["train_loss"][0]
+
+
+@pytest.mark.parametrize("method", ["none", "ifmixup", "mixup_graph", "drop_node"])
+def test_a_training_goes_on_where_its_state_was_taken(mutag, method):
+    options = {"method": method, "epochs": 6, "shuffle_every": 2, "halve_every": 2}
+    straight = training(mutag, **options)
+    for _ in range(3):
+        straight.run_epoch()
+    state = copy.deepcopy(straight.state_dict())
+    for _ in range(3):
+        straight.run_epoch()
+    torch.manual_seed(99)
+    resumed = training(mutag, **options)
+    resumed.load_state_dict(state)
+    for _ in range(3):
+        resumed.run_epoch()
+    assert resumed.curves == straight.curves
+    assert all(torch.equal(a, b) for a, b in zip(weights(resumed), weights(straight), strict=True))
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_eight_graphs_are_learnt_by_heart(mutag, model):
+    chosen = torch.cat([(mutag.y == k).nonzero().view(-1)[:4] for k in (0, 1)])
+    # Two of them may be the same graph with two labels; those of MUTAG chosen here are not.
+    settings = Settings(
+        model=model, epochs=400, batch_size=8, hidden=32, layers=3, dropout=0.0, halve_every=1000
+    )
+    one = Training(settings, mutag, train=chosen, test=chosen)
+    for _ in range(400):
+        one.run_epoch()
+        if one.curves["test_loss"][-1] < 1e-3:
+            break
+    losses = one.curves["train_loss"]
+    assert losses[-1] < 0.01
+    assert losses[0] > 0.3
+    assert one.curves["test_accuracy"][-1] == 1.0
+
+
+def test_the_curves_are_what_the_model_says(mutag):
+    one = training(mutag)
+    one.run_epoch()
+    one.model.eval()
+    batch = mutag.batch(torch.arange(140, 188))
+    with torch.no_grad():
+        out = one.model(batch.x, batch.edge_index, None, batch.batch)
+    assert one.curves["test_accuracy"] == [(out.argmax(1) == batch.y).double().mean().item()]
+    assert one.curves["test_loss"][0] == pytest.approx(
+        F.cross_entropy(out, batch.y).item(), rel=1e-5
+    )
+    assert len(one.curves["validation_accuracy"]) == len(one.curves["train_loss"]) == 1
+
+
+def test_looking_does_not_change_the_training(mutag):
+    curves = []
+    for looks in (0, 3):
+        one = training(mutag)
+        one.run_epoch()
+        for _ in range(looks):
+            one.look_at("test")
+        one.run_epoch()
+        curves.append(one.curves)
+    assert curves[0] == curves[1]
+
+
+def test_the_learning_rate_is_halved(mutag):
+    one = training(mutag, halve_every=2, learning_rate=0.01)
+    rates = []
+    for _ in range(5):
+        rates.append(one.optimizer.param_groups[0]["lr"])
+        one.run_epoch()
+    assert rates == [0.01, 0.01, 0.005, 0.005, 0.0025]
+
+
+def test_an_epoch_is_a_pass_over_the_data_or_a_number_of_batches(mutag):
+    one = training(mutag, batch_size=32)
+    steps = [index.tolist() for index in one._indices()]
+    assert [len(step) for step in steps] == [32, 32, 32, 4]
+    assert sorted(place for step in steps for place in step) == list(range(100))
+    assert steps != [index.tolist() for index in one._indices()]
+    some = list(training(mutag, batch_size=32, steps_per_epoch=50)._indices())
+    assert [step.numel() for step in some] == [32] * 50
+    assert all(step.unique().numel() == 32 for step in some)
+
+
+def test_a_loss_that_is_not_finite_is_an_error(mutag):
+    one = training(mutag, learning_rate=1e30, norm="none")
+
+    def three_epochs():
+        for _ in range(3):
+            one.run_epoch()
+
+    with pytest.raises(TrainingError, match=r"loss is .* in epoch \d.*smaller learning rate"):
+        three_epochs()
+
+
+def test_edge_attributes_reach_gin(mutag):
+    one = training(mutag, model="gin", use_edge_attr=True)
+    one.run_epoch()
+    assert one.model.layers[0].conv.lin_edge.weight.shape[1] == 4
+    with pytest.raises(InputError, match="no edge attributes to use"):
+        training(mutag.without_edge_attr(), model="gin", use_edge_attr=True)
