@@ -287,6 +287,7 @@ HETERO = HeteroData()
         (with_(triangle(), y=torch.ones(1, 2)), ValueError, "labels have different shapes"),
         (with_(triangle(), x=torch.full((3, 2), math.nan)), ValueError, "'x' of graph 0.*finite"),
         (with_(triangle(), edge_weight=torch.tensor([1.0] * 5 + [math.inf])), ValueError, "finite"),
+        (with_(triangle(), edge_weight=torch.ones(6, 1)), ValueError, r"shape \[E\]; got \[6, 1\]"),
         (with_(triangle(), edge_attr=torch.ones(6, 2)), ValueError, "Only one.*has 'edge_attr'"),
         (HETERO, TypeError, "HeteroData.*to_homogeneous"),
         ("a graph", TypeError, "Expected a PyG Data.*str"),

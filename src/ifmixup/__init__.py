@@ -1,21 +1,27 @@
 """ifmixup: mix pairs of graphs to regularise graph classifiers, and see whether it helps."""
 
+from importlib.metadata import version
+
 from ifmixup import augment, data, nn
 from ifmixup.augment import IfMixup, MixPlan
 from ifmixup.data import EdgeAttrToNodes
 from ifmixup.errors import IfmixupError
 from ifmixup.mixing import mix, mix_batch
 from ifmixup.recovery import Recovery, recover
+from ifmixup.study.compare import compare
+from ifmixup.study.comparison import Comparison
 
-__version__ = "0.1.0.dev0"
+__version__ = version("ifmixup")
 
 __all__ = [
+    "Comparison",
     "EdgeAttrToNodes",
     "IfMixup",
     "IfmixupError",
     "MixPlan",
     "Recovery",
     "augment",
+    "compare",
     "data",
     "mix",
     "mix_batch",

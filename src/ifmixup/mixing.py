@@ -104,17 +104,10 @@ def mixable(batch: Data, drop: Collection[str] = ()) -> Graphs:
     for level in (graphs.nodes, graphs.edges, graphs.graphs):
         for name in drop:
             level.pop(name, None)
-    x = graphs.nodes.get("x")
-    if batch.get("x") is None or x is None:
-        raise InputError(
-            "The graph has no node features x. Give it some, for example one-hot degrees "
-            "(torch_geometric.transforms.OneHotDegree)."
-        )
-    if not x.is_floating_point() or x.dim() != 2:
-        raise InputError(
-            f"Node features x must be floats of shape [N, d]; got {x.dtype} {list(x.shape)}. "
-            f"One-hot encode class numbers (torch.nn.functional.one_hot), then .float()."
-        )
+    check_features(batch)
+    weight = graphs.edges.get("edge_weight")
+    if weight is not None and weight.dim() != 1:
+        raise InputError(f"edge_weight must have the shape [E]; got {list(weight.shape)}.")
     for name, value in {**graphs.nodes, **graphs.edges}.items():
         if name == "edge_index":
             continue
@@ -133,6 +126,22 @@ def mixable(batch: Data, drop: Collection[str] = ()) -> Graphs:
                 f"(row {row}). Replace NaN and infinity before mixing."
             )
     return without_repeated_edges(graphs)
+
+
+def check_features(batch: Data) -> Tensor:
+    """The node features ``x``, if they can be mixed."""
+    x = batch.get("x") if isinstance(batch, Data) else None
+    if x is None:
+        raise InputError(
+            "The graph has no node features x. Give it some, for example one-hot degrees "
+            "(torch_geometric.transforms.OneHotDegree)."
+        )
+    if not x.is_floating_point() or x.dim() != 2:
+        raise InputError(
+            f"Node features x must be floats of shape [N, d]; got {x.dtype} {list(x.shape)}. "
+            f"One-hot encode class numbers (torch.nn.functional.one_hot), then .float()."
+        )
+    return x
 
 
 def mix_graphs(

@@ -178,3 +178,10 @@ def test_attributes_can_be_dropped(batch):
     with pytest.raises(InputError, match="'atom'"):
         mixup()(batch)
     assert "atom" not in mixup(drop=["atom"])(batch)
+
+
+@pytest.mark.parametrize("x", [None, torch.zeros(33, 3).long()])
+def test_features_that_cannot_be_mixed(batch, x):
+    batch.x = x
+    with pytest.raises(InputError, match="ode features x"):
+        mixup()(batch)

@@ -1,4 +1,5 @@
 import pytest
+import torch
 
 from ifmixup import augment
 from ifmixup.errors import InputError
@@ -47,3 +48,10 @@ def test_method_options_fit_the_method(method):
 def test_what_makes_no_sense(values, message):
     with pytest.raises(InputError, match=message):
         Settings.of(values)
+
+
+def test_making_settings_draws_nothing():
+    torch.manual_seed(0)
+    before = torch.get_rng_state()
+    Settings(model="gin", hidden=1_000_000)
+    assert torch.equal(torch.get_rng_state(), before)

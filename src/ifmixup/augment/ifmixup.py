@@ -16,7 +16,7 @@ from ifmixup.augment.mix_plan import MixPlan, check_ratio_options, draw_plan
 from ifmixup.augment.registry import register
 from ifmixup.errors import InputError, choose
 from ifmixup.graphs import permute_nodes, put_together, ranges, select, take_apart
-from ifmixup.mixing import mix_graphs, mixable
+from ifmixup.mixing import check_features, mix_graphs, mixable
 
 
 @register("ifmixup")
@@ -94,7 +94,7 @@ class IfMixup(Method):
             beta=self.beta,
             p=self.p,
             ratio=self.ratio,
-            like=batch.x,
+            like=check_features(batch),
         )
         return replace(plan, node_order=self._node_order(batch, plan.partner))
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import tyro
 
-from ifmixup.cli import audit, datasets, show
+from ifmixup.cli import audit, compare, datasets, runs, show, train
 from ifmixup.cli.config import expand_config
 from ifmixup.errors import IfmixupError
 
@@ -17,6 +17,9 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "datasets": datasets.datasets,
     "audit": audit.audit,
     "show": show.show,
+    "train": train.train,
+    "compare": compare.compare,
+    "runs": runs.runs,
 }
 
 

@@ -16,6 +16,9 @@ from ifmixup.study.store import Store
 
 def print_runs(records: Sequence[Record], console: Console) -> None:
     """A row a run, why runs failed, and a summary."""
+    if not records:
+        console.print("No runs.")
+        return
     table = _table("dataset", "model", "method", "protocol", "status")
     for column in ("repeat", "fold", "accuracy", "seconds"):
         table.add_column(column, justify="right")
@@ -81,7 +84,8 @@ def printable(text: str) -> str:
 
 
 def _table(*columns: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    # One space between columns: the longest names of ours then just fit.
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
     for column in columns:
         table.add_column(column, overflow="fold")
     return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -89,9 +90,10 @@ def run(
             training.run_epoch()
             if holdout:
                 # The highest validation accuracy; among equals the lowest loss, then the earliest.
+                loss = training.curves["validation_loss"][-1]
                 now = (
                     training.curves["validation_accuracy"][-1],
-                    -training.curves["validation_loss"][-1],
+                    -math.inf if math.isnan(loss) else -loss,
                 )
                 if best is None or now > best:
                     best, chosen = now, training.latest["test"]

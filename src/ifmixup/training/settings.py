@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+import torch
+
 from ifmixup import augment
 from ifmixup.errors import InputError, choose
 from ifmixup.nn import MODELS
@@ -88,7 +90,8 @@ class Settings:
                 f"{self.learning_rate} and {self.weight_decay}."
             )
         augment.create(self.method, **self.method_options())  # says what is wrong with its options
-        MODELS[self.model](1, self.hidden, 1, 1, **self.model_options())
+        with torch.device("meta"):  # without memory, and without drawing from anyone's generator
+            MODELS[self.model](1, self.hidden, 1, 1, **self.model_options())
 
     def method_options(self) -> dict[str, Any]:
         """The options that the method takes."""

@@ -6,12 +6,12 @@ import platform
 import socket
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Protocol
 
 import torch
 import torch_geometric
 
-from ifmixup import __version__
 from ifmixup.training import Fold, Packed, RunResult, RunSpec
 
 Task = tuple[RunSpec, Fold]
@@ -20,7 +20,7 @@ Task = tuple[RunSpec, Fold]
 def versions() -> dict[str, str]:
     """The versions that a run's numbers may depend on."""
     return {
-        "ifmixup": __version__,
+        "ifmixup": version("ifmixup"),
         "python": platform.python_version(),
         "torch": torch.__version__,
         "torch_geometric": torch_geometric.__version__,

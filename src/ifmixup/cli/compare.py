@@ -1,0 +1,142 @@
+"""``ifmixup compare``: does a method help on these graphs?"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+from rich.console import Console
+
+from ifmixup.cli.config import to_toml
+from ifmixup.errors import choose
+from ifmixup.study.compare import compare as run_compare
+from ifmixup.study.engines.engine import Engine
+from ifmixup.study.engines.local import LocalEngine
+from ifmixup.study.table import rich_table
+from ifmixup.training import Settings
+
+ENGINES = ("local", "ray")
+
+
+@dataclass(frozen=True)
+class CompareOptions:
+    """What to compare, how, and where.
+
+    Attributes:
+        dataset: A dataset's name, such as MUTAG.
+        settings: How to train; --model and --method are replaced by --models and --methods.
+        models: Which models: gcn, gin, gat, gatv2.
+        methods: Which methods; none is what the others are compared with.
+        protocols: holdout (honest) and paper (optimistic); each has its own runs.
+        folds: How many folds.
+        repeats: How many times the cross-validation is repeated with other folds.
+        seed: Seeds folds and runs.
+        splits: A file with folds to use instead of drawing them.
+        grid: paper, or a TOML or YAML file with lists of values: the settings to choose from.
+        search: grid runs the whole grid, halving a fraction of it.
+        engine: Where runs execute: local (processes on this machine) or ray.
+        workers: How many processes (local); None for as many as cores.
+        address: The address of a Ray cluster; None starts one here.
+        cpus_per_run: How many CPUs a run takes (ray).
+        gpus_per_run: How many GPUs a run takes, such as 0.25 (ray).
+        device: auto, cpu, cuda or mps.
+        name: What to call the study; the results go to ifmixup-runs/NAME.
+        folder: Where the results go instead.
+        root: Where the dataset lies.
+        retry_failed: Run again what failed before.
+        print_config: Print the options that would be used, as TOML, and stop.
+    """
+
+    dataset: tyro.conf.Positional[str]
+    settings: Annotated[Settings, tyro.conf.arg(name="")]
+    models: tuple[str, ...] = ("gcn",)
+    methods: tuple[str, ...] = ("none", "ifmixup")
+    protocols: tuple[str, ...] = ("holdout",)
+    folds: int = 10
+    repeats: int = 1
+    seed: int = 0
+    splits: Path | None = None
+    grid: str | None = None
+    search: str = "grid"
+    engine: str = "local"
+    workers: int | None = None
+    address: str | None = None
+    cpus_per_run: float = 1.0
+    gpus_per_run: float = 0.0
+    device: str = "cpu"
+    name: str | None = None
+    folder: Path | None = None
+    root: Path | None = None
+    retry_failed: bool = False
+    print_config: bool = False
+
+
+def compare(options: Annotated[CompareOptions, tyro.conf.arg(name="")]) -> int:
+    """Train every chosen model with every chosen method on the same folds, and say what helps.
+
+    Every run is stored as it ends: the same command goes on where it stopped. --config FILE reads
+    options from TOML or YAML; options that are typed override it.
+    """
+    if options.print_config:
+        hidden = ("settings", "print_config", "dataset")
+        shown = {key: value for key, value in vars(options).items() if key not in hidden}
+        chosen = ("model", "method")
+        trained = {k: v for k, v in asdict(options.settings).items() if k not in chosen}
+        print(to_toml({**trained, **shown}), end="")
+        return 0
+    console = Console()
+    try:
+        found = run_compare(
+            options.dataset,
+            options.models,
+            options.methods,
+            protocols=options.protocols,
+            folds=options.folds,
+            repeats=options.repeats,
+            seed=options.seed,
+            splits=options.splits,
+            grid=options.grid,
+            search=options.search,
+            engine=_engine(options),
+            name=options.name,
+            folder=options.folder,
+            root=options.root,
+            retry_failed=options.retry_failed,
+            settings=options.settings,
+        )
+    except KeyboardInterrupt:
+        console.print("Stopped. What was finished is stored; the same command goes on from there.")
+        return 130
+    console.print(rich_table(found.rows()))
+    console.print(found.verdict(), highlight=False)
+    found.save()
+    console.print(f"{len(found.runs)} runs and the table in csv, md, tex and json: {found.folder}")
+    for record in found.failed:
+        spec = record.spec
+        console.print(
+            f"Failed: {spec.settings.model} {spec.settings.method} repeat {spec.repeat} fold "
+            f"{spec.fold}: {record.error}",
+            highlight=False,
+            markup=False,
+        )
+    if found.failed:
+        console.print(f"{len(found.failed)} runs failed. --retry-failed tries them again.")
+        return 1
+    return 0
+
+
+def _engine(options: CompareOptions) -> Engine:
+    if options.engine == "local":
+        return LocalEngine(options.workers, options.device)
+    if options.engine == "ray":
+        from ifmixup.study.engines.ray import RayEngine
+
+        return RayEngine(
+            options.address,
+            cpus_per_run=options.cpus_per_run,
+            gpus_per_run=options.gpus_per_run,
+            device=options.device,
+        )
+    raise choose("engine", options.engine, ENGINES)

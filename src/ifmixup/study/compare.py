@@ -1,0 +1,135 @@
+"""``compare``: train every model with every method under one protocol, and say what helps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from torch_geometric.data import Data
+
+from ifmixup.data import load
+from ifmixup.errors import InputError, choose
+from ifmixup.study.comparison import Comparison
+from ifmixup.study.engines.engine import Engine
+from ifmixup.study.engines.local import LocalEngine
+from ifmixup.study.grid import PAPER_GRID, Grid, expand, load_grid
+from ifmixup.study.progress import Progress
+from ifmixup.study.search import SEARCHES, halve
+from ifmixup.study.splits import Splits, load_splits, make_splits
+from ifmixup.study.store import Store
+from ifmixup.study.study import Study
+from ifmixup.training import PROTOCOLS, Packed, RunSpec, Settings, pack
+
+DEFAULT_FOLDER = Path("ifmixup-runs")
+
+
+def compare(
+    dataset: str | Sequence[Data],
+    models: Sequence[str] = ("gcn",),
+    methods: Sequence[str] = ("none", "ifmixup"),
+    *,
+    protocols: Sequence[str] = ("holdout",),
+    folds: int = 10,
+    repeats: int = 1,
+    seed: int = 0,
+    splits: str | os.PathLike[str] | None = None,
+    grid: str | os.PathLike[str] | Grid | None = None,
+    search: str = "grid",
+    engine: Engine | None = None,
+    name: str | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    root: str | os.PathLike[str] | None = None,
+    retry_failed: bool = False,
+    progress: bool = True,
+    settings: Settings | None = None,
+    **changes: Any,
+) -> Comparison:
+    """Train every model with every method on the same folds, and compare with ``none``.
+
+    Every run is stored as it ends and never run again: the same call after an interruption goes
+    on where it stopped.
+
+    Args:
+        dataset: A dataset's name, or graphs with class numbers ``y``.
+        models: ``gcn``, ``gin``, ``gat``, ``gatv2``.
+        methods: Names of :func:`ifmixup.augment.names`; ``none`` is what the others are compared
+            with.
+        protocols: ``holdout`` (honest) and ``paper`` (optimistic); each has its own runs.
+        folds: How many folds.
+        repeats: How many times the cross-validation is repeated with other folds.
+        seed: Seeds folds and runs.
+        splits: A file with folds to use instead.
+        grid: ``"paper"``, a TOML or YAML file, or lists of values by name: the settings to choose
+            from.
+        search: ``"grid"`` runs the whole grid, ``"halving"`` a fraction of it.
+        engine: Where runs execute; by default worker processes on this machine, one a core.
+        name: What to call the study; by default the dataset's name.
+        folder: Where the results go; by default ``ifmixup-runs/NAME``.
+        root: Where the dataset lies.
+        retry_failed: Run again what failed before.
+        progress: Whether to show how far it is.
+        settings: How to train; model and method are replaced.
+        **changes: Settings by name, such as ``epochs=100``.
+    """
+    data = dataset if isinstance(dataset, Packed) else _packed(dataset, root)
+    base = (settings or Settings()).with_(**changes)
+    for protocol in protocols:
+        if protocol not in PROTOCOLS:
+            raise choose("protocol", protocol, PROTOCOLS)
+    if search not in SEARCHES:
+        raise choose("search", search, SEARCHES)
+    if search == "halving" and grid is None:
+        raise InputError("A search needs a grid to search: give grid='paper', or one of your own.")
+    values = _grid(grid)
+    study = Study(
+        data=data,
+        splits=load_splits(splits, data)
+        if splits is not None
+        else make_splits(data, folds=folds, repeats=repeats, seed=seed),
+        seed=seed,
+        settings={
+            (protocol, model, method): expand(base.with_(model=model, method=method), values)
+            for protocol in dict.fromkeys(protocols)
+            for model in dict.fromkeys(models)
+            for method in dict.fromkeys(methods)
+        },
+    )
+    place = Path(folder) if folder is not None else DEFAULT_FOLDER / (name or data.name)
+    runner = engine or LocalEngine()
+    with Store(place) as store:
+        _save_splits(study.splits, place)
+
+        def execute(specs: Sequence[RunSpec]) -> None:
+            tasks = study.pending(specs, store, retry_failed=retry_failed)
+            already = len(specs) - len(tasks)
+            with Progress(len(tasks), already) if progress else nullcontext() as watcher:
+                study.execute(tasks, store, runner, watcher)
+
+        if search == "halving":
+            study = halve(study, store, execute)
+        specs = list(study.specs())
+        execute(specs)
+        return Comparison(study, study.records(specs, store), place)
+
+
+def _packed(dataset: str | Sequence[Data], root: str | os.PathLike[str] | None) -> Packed:
+    return pack(load(dataset, root) if isinstance(dataset, str) else dataset)
+
+
+def _grid(grid: str | os.PathLike[str] | Grid | None) -> Grid:
+    if grid is None:
+        return {}
+    if isinstance(grid, Mapping):
+        return grid
+    return PAPER_GRID if grid == "paper" else load_grid(grid)
+
+
+def _save_splits(splits: Splits, folder: Path) -> None:
+    """Beside the results, so that others can use the same folds; one file a choice of folds."""
+    first = splits.fingerprint(*splits.pairs[0])[:8]
+    path = folder / f"splits-{len(splits.folds)}-{first}.json"
+    if not path.exists():
+        splits.save(path)

@@ -1,0 +1,146 @@
+"""What a study found, as numbers and in plain words."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+
+from ifmixup.errors import choose
+from ifmixup.study.protocols import Run, read
+from ifmixup.study.reading import Reading
+from ifmixup.study.record import Record
+from ifmixup.study.statistics import holm, paired_difference, verdict
+from ifmixup.study.study import Study, Trial
+from ifmixup.study.table import rich_table, to_csv, to_json, to_latex, to_markdown
+from ifmixup.study.table_row import Row
+
+BASELINE = "none"
+
+
+def _to_text(rows: Sequence[Row]) -> str:
+    console = Console(file=io.StringIO(), width=100, force_terminal=False)
+    console.print(rich_table(rows))
+    return console.file.getvalue()  # type: ignore[attr-defined]  # it is the StringIO above
+
+
+FORMATS: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
+    "text": (".txt", _to_text),
+    "csv": (".csv", to_csv),
+    "markdown": (".md", to_markdown),
+    "latex": (".tex", to_latex),
+    "json": (".json", to_json),
+}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The trials of a study, compared with ``none`` on the same folds and seeds.
+
+    Attributes:
+        study: What was compared.
+        runs: All finished and failed runs that belong to it.
+        folder: Where the runs are stored.
+    """
+
+    study: Study
+    runs: list[Record]
+    folder: Path
+
+    @property
+    def failed(self) -> list[Record]:
+        """The runs that failed."""
+        return [record for record in self.runs if record.status == "failed"]
+
+    def readings(self) -> dict[Trial, Reading]:
+        """The accuracies of each protocol, model and method that has finished runs."""
+        found: dict[Trial, list[Run]] = {trial: [] for trial in self.study.settings}
+        for record in self.runs:
+            spec = record.spec
+            if record.result is not None:
+                trial = (spec.protocol, spec.settings.model, spec.settings.method)
+                found[trial].append((spec, record.result))
+        return {
+            trial: read(runs, settings=self.study.settings[trial], pairs=self.study.splits.pairs)
+            for trial, runs in found.items()
+            if runs
+        }
+
+    def rows(self) -> list[Row]:
+        """A row a trial, with the difference to ``none`` where that was run too.
+
+        Holm's correction is over all differences of a protocol.
+        """
+        readings = self.readings()
+        differences = {
+            trial: paired_difference(
+                reading.accuracy,
+                readings[trial[0], trial[1], BASELINE].accuracy,
+                self.study.splits.test_ratio,
+            )
+            for trial, reading in readings.items()
+            if trial[2] != BASELINE and (trial[0], trial[1], BASELINE) in readings
+        }
+        adjusted: dict[Trial, float] = {}
+        for protocol in {trial[0] for trial in differences}:
+            together = [trial for trial in differences if trial[0] == protocol]
+            values = holm([differences[trial].p_value for trial in together])
+            adjusted |= dict(zip(together, values, strict=True))
+        rows = []
+        for trial, reading in readings.items():
+            protocol, model, method = trial
+            difference = differences.get(trial)
+            rows.append(
+                Row(
+                    dataset=self.study.data.name,
+                    model=model,
+                    method=method,
+                    protocol=protocol,
+                    mean=reading.mean,
+                    std_repeats=reading.std_over_repeats,
+                    std_folds=reading.std_over_folds,
+                    last=reading.last_mean,
+                    difference=difference,
+                    verdict=None if difference is None else verdict(difference, adjusted[trial]),
+                    runs=reading.runs,
+                    failed=sum(reading.missing.values()),
+                    optimistic=reading.optimistic,
+                    adjusted_p=adjusted.get(trial),
+                )
+            )
+        return rows
+
+    def table(self, format: str = "text") -> str:
+        """The table as ``text``, ``csv``, ``markdown``, ``latex`` or ``json``."""
+        if format not in FORMATS:
+            raise choose("format", format, FORMATS)
+        return FORMATS[format][1](self.rows())
+
+    def verdict(self) -> str:
+        """A line a comparison, in plain words that follow from the figures."""
+        lines = []
+        for row in self.rows():
+            if row.difference is None or row.adjusted_p is None:
+                continue
+            figures = row.difference
+            lines.append(
+                f"{row.method} with {row.model} on {row.dataset} ({row.protocol}): {row.verdict}. "
+                f"Difference to {BASELINE} {row.difference_text()} points, "
+                f"p = {row.adjusted_p:.2g}, {figures.pairs} folds."
+            )
+        return "\n".join(lines) or f"Nothing to compare: {BASELINE} or the others are missing."
+
+    def save(self) -> list[Path]:
+        """Write the table beside the runs in every format."""
+        paths = []
+        for name, (suffix, _) in FORMATS.items():
+            path = self.folder / f"table{suffix}"
+            temporary = path.with_suffix(f"{suffix}.tmp{os.getpid()}")
+            temporary.write_text(self.table(name), encoding="utf-8")
+            os.replace(temporary, path)
+            paths.append(path)
+        return paths

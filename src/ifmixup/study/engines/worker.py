@@ -1,0 +1,91 @@
+"""A worker of the local engine: ``python -m ifmixup.study.engines.worker DATAFILE``.
+
+It reads orders from its standard input and writes answers to its standard output, a line of JSON
+each. It ends when its input does, so that no worker outlives the study it belongs to.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TextIO
+
+import torch
+
+from ifmixup.study.engines.messages import Message, perform
+from ifmixup.training import Packed
+
+SECONDS_BETWEEN_EPOCHS = 0.3  # a display needs no more
+
+
+def main(data_file: Path) -> None:
+    """Answer orders until the input ends."""
+    # Ctrl-C in a terminal reaches every process of the group; the parent decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    orders, answers = _take_streams()
+    waiting: SimpleQueue[str] = SimpleQueue()
+    threading.Thread(target=_listen, args=(orders, waiting, data_file), daemon=True).start()
+    torch.set_num_threads(1)
+    # Mapped, not read: all workers share the same pages of memory.
+    data = Packed.of(torch.load(data_file, mmap=True, weights_only=True))
+    # What was printed while modules were imported may have left a line without its end.
+    answers.write("\n")
+    _say(answers, {"ready": True})
+    while True:
+        message = json.loads(waiting.get())
+        _say(answers, perform(message, data, _Epochs(answers)))
+
+
+class _Epochs:
+    """Tells the number of epochs done, but not too often."""
+
+    def __init__(self, answers: TextIO) -> None:
+        self.answers = answers
+        self.told = time.monotonic()
+
+    def __call__(self, number: int) -> None:
+        now = time.monotonic()
+        if now - self.told >= SECONDS_BETWEEN_EPOCHS:
+            self.told = now
+            _say(self.answers, {"epoch": number})
+
+
+def _take_streams() -> tuple[TextIO, TextIO]:
+    """Keep the standard streams for orders and answers.
+
+    Whoever else reads or prints here, down to a C library, gets nothing and the standard error.
+    """
+    orders = os.fdopen(os.dup(0), "r", encoding="utf-8")
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    return orders, answers
+
+
+def _listen(orders: TextIO, waiting: SimpleQueue[str], data_file: Path) -> None:
+    """Pass orders on; when the parent is gone, end at once, even in the middle of a run."""
+    for line in orders:
+        waiting.put(line)
+    # A parent that was killed could not do this itself.
+    data_file.unlink(missing_ok=True)
+    os._exit(0)
+
+
+def _say(answers: TextIO, message: Message) -> None:
+    try:
+        answers.write(json.dumps(message) + "\n")
+        answers.flush()
+    except BrokenPipeError:
+        os._exit(0)  # nobody listens any more
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

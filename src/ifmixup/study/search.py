@@ -1,0 +1,63 @@
+"""Searching a grid by successive halving: ``halving`` plans it, here it is run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ifmixup.study.halving import Halving, Rung, score
+from ifmixup.study.store import Store
+from ifmixup.study.study import Study, Trial
+from ifmixup.training import RunSpec, Settings
+
+SEARCHES = ("grid", "halving")
+
+
+def halve(study: Study, store: Store, execute: Callable[[Sequence[RunSpec]], None]) -> Study:
+    """Leave out settings that do badly on a few folds and epochs.
+
+    Args:
+        study: A study with a grid of settings.
+        store: Where the runs are.
+        execute: Runs what the store does not have yet.
+
+    Returns:
+        The same study with the settings that are left, still to be run in full.
+    """
+    left = {trial: list(candidates) for trial, candidates in study.settings.items()}
+    folds = sum(repeat == 0 for repeat, _ in study.splits.pairs)
+    plans = {
+        trial: Halving().rungs(len(candidates), folds, candidates[0].epochs)[:-1]
+        for trial, candidates in left.items()
+    }
+    # All trials climb a rung together: no worker waits for the last run of a single trial.
+    for round_ in range(max(map(len, plans.values()), default=0)):
+        climbing = {trial: plan[round_] for trial, plan in plans.items() if round_ < len(plan)}
+        specs = {
+            trial: [_specs(study, trial, settings, rung) for settings in left[trial]]
+            for trial, rung in climbing.items()
+        }
+        execute([spec for trial in specs.values() for runs in trial for spec in runs])
+        for trial, rung in climbing.items():
+            scores = {
+                place: _score(study, store, trial, runs, rung)
+                for place, runs in enumerate(specs[trial])
+            }
+            left[trial] = [left[trial][place] for place in Halving.select(scores, rung.keep)]
+    return replace(study, settings=left)
+
+
+def _specs(study: Study, trial: Trial, settings: Settings, rung: Rung) -> list[RunSpec]:
+    """The runs of one setting in a rung."""
+    short = settings.with_(epochs=rung.epochs)
+    places = [fold for repeat, fold in study.splits.pairs if repeat == 0][: rung.folds]
+    return [study.spec(short, trial[0], 0, fold) for fold in places]
+
+
+def _score(study: Study, store: Store, trial: Trial, specs: Sequence[RunSpec], rung: Rung) -> float:
+    done = [
+        (record.spec, record.result)
+        for record in study.records(specs, store)
+        if record.result is not None
+    ]
+    return score(trial[0], done, folds=rung.folds)

@@ -1,0 +1,117 @@
+import pytest
+import tyro
+
+from ifmixup.cli.runs import runs
+from ifmixup.errors import InputError
+from stored_runs import done, everything, failed, filled
+
+
+@pytest.fixture(autouse=True)
+def _narrow(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+@pytest.fixture
+def study(tmp_path):
+    return filled(
+        tmp_path / "runs" / "one",
+        done(0, dataset="IMDB-BINARY", model="gatv2", method="attribute_masking"),
+        done(1, accuracy=0.9),
+        failed(2, error="out of [red]memory\x1b[31m\nsecond line"),
+    )
+
+
+def test_the_list(study, capsys):
+    assert runs(study) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert " ".join(lines[0].split()) == (
+        "dataset model method protocol status repeat fold accuracy seconds"
+    )
+    assert [" ".join(line.split()) for line in lines[2:5]] == [
+        "IMDB-BINARY gatv2 attribute_masking holdout done 0 0 0.6667 1.2",
+        "MUTAG gcn none holdout done 0 1 0.9000 1.2",
+        "MUTAG gcn none holdout failed 0 2",
+    ]
+    assert max(map(len, lines[:5])) <= 80
+    assert lines[5] == (
+        "MUTAG gcn none holdout, repeat 0, fold 2 failed: out of [red]memory [31m second line"
+    )
+    assert lines[6] == "2 done, 1 failed, 2.5 s of training."
+
+
+def test_filters(study, capsys):
+    assert tyro.cli(runs, args=[str(study), "--dataset", "MUTAG", "--status", "done"]) == 0
+    out = capsys.readouterr().out
+    assert "1 done, 0 failed, 1.2 s of training." in out
+    assert "IMDB" not in out
+    assert runs(study, method="attribute_masking", status="failed") == 0
+    assert capsys.readouterr().out == "No runs.\n"
+
+
+def test_a_filter_that_no_run_has_names_those_there_are(study):
+    with pytest.raises(InputError, match=r"'mutag'. Did you mean 'MUTAG'\? Known: IMDB-B.*MUTAG"):
+        runs(study, dataset="mutag")
+    with pytest.raises(InputError, match=r"'gin'.* Known: gatv2, gcn"):
+        runs(study, model="gin")
+    with pytest.raises(InputError, match="Known: done, failed"):
+        runs(study, status="good")
+
+
+def test_a_folder_of_studies(study, capsys):
+    filled(study.parent / "two", done())
+    (study.parent / "bad").mkdir()
+    (study.parent / "bad" / "runs.sqlite").write_text("nonsense")
+    (study.parent / "nothing").mkdir()
+    assert runs(study.parent) == 0
+    out = capsys.readouterr().out
+    rows = [line.split() for line in out.splitlines()]
+    assert ["2", "1"] in [row[-2:] for row in rows]
+    assert ["1", "0"] in [row[-2:] for row in rows]
+    assert "Broken: " in out
+    assert "nothing" not in out
+    with pytest.raises(InputError, match=r"holds studies, not runs. Name one of: .*one, .*two"):
+        runs(study.parent, model="gcn")
+
+
+def test_what_is_not_there(tmp_path):
+    for folder in (tmp_path, tmp_path / "no"):
+        with pytest.raises(InputError, match="There are no runs in"):
+            runs(folder)
+    with pytest.raises(InputError, match="nothing at"):
+        runs(tmp_path / "new", import_=tmp_path / "no.jsonl")
+    assert not (tmp_path / "new").exists()
+
+
+def test_export_and_import(study, tmp_path, capsys):
+    path = tmp_path / "all.jsonl"
+    assert tyro.cli(runs, args=[str(study), "--export", str(path)]) == 0
+    assert capsys.readouterr().out == f"Exported 3 runs to {path}.\n"
+    assert tyro.cli(runs, args=[str(tmp_path / "new"), "--import", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert out == f"Imported into {tmp_path / 'new'}: 3 added, 0 already there, 0 refused.\n"
+    assert everything(tmp_path / "new") == everything(study)
+    assert runs(study, model="gcn", export=tmp_path / "some.csv") == 0
+    assert len((tmp_path / "some.csv").read_text().splitlines()) > 2
+
+
+def test_a_refused_line_is_exit_code_one(study, tmp_path, capsys):
+    path = tmp_path / "bad.jsonl"
+    path.write_text("nonsense\n")
+    assert runs(study, import_=path) == 1
+    out = capsys.readouterr().out
+    assert "0 added, 0 already there, 1 refused." in out
+    assert "  line 1: it is not JSON" in out
+
+
+def test_an_ending_that_is_not_known_is_said_first(tmp_path):
+    with pytest.raises(InputError, match="Change its ending"):
+        runs(tmp_path / "no", export=tmp_path / "runs.xls")
+
+
+def test_the_help_names_the_options(capsys):
+    with pytest.raises(SystemExit):
+        tyro.cli(runs, args=["--help"])
+    out = capsys.readouterr().out
+    assert "--import" in out
+    assert "--import-" not in out
+    assert "--export" in out

@@ -1,0 +1,91 @@
+"""Small runs on MUTAG, and what they give without any engine."""
+
+import textwrap
+
+import psutil
+import pytest
+import torch
+
+from ifmixup.data import load
+from ifmixup.study.engines import worker_process
+from ifmixup.training import Fold, RunSpec, Settings, pack, run
+
+SMALL = Settings(model="gin", method="ifmixup", epochs=2, hidden=8, layers=2)
+
+
+class Log:
+    """A watcher that writes down what it is told."""
+
+    def __init__(self):
+        self.events = []
+
+    def started(self, spec):
+        self.events.append(("started", spec.fold))
+
+    def epoch(self, spec, number):
+        self.events.append(("epoch", spec.fold))
+
+    def finished(self, outcome):
+        self.events.append(("finished", outcome.spec.fold))
+
+
+@pytest.fixture
+def log():
+    return Log()
+
+
+@pytest.fixture(scope="session")
+def mutag():
+    return pack(load("MUTAG"))
+
+
+@pytest.fixture(scope="session")
+def make_task(mutag):
+    """A task on MUTAG; other folds have other graphs."""
+
+    def make(fold, protocol="holdout", **changes):
+        settings = SMALL.with_(**changes)
+        graphs = torch.randperm(len(mutag), generator=torch.Generator().manual_seed(fold))
+        spec = RunSpec("MUTAG", mutag.fingerprint, settings, protocol, 0, fold, f"split{fold}", 0)
+        return spec, Fold(graphs[40:], graphs[20:40], graphs[:20])
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def numbers():
+    """All that a result says but its seconds, in a form in which NaN equals NaN."""
+    return lambda result: repr((result.curves, result.metrics))
+
+
+@pytest.fixture(scope="session")
+def expected(mutag, numbers):
+    """The numbers of a task, run here and now."""
+    return lambda task: numbers(run(task[0], mutag, task[1]))
+
+
+@pytest.fixture
+def fake_worker(tmp_path, monkeypatch):
+    """Put a script in the place of the worker; it is given the file of the dataset."""
+
+    def put(text):
+        script = tmp_path / "worker.py"
+        script.write_text(textwrap.dedent(text))
+        real = worker_process.command
+        monkeypatch.setattr(
+            worker_process, "command", lambda path: [real(path)[0], str(script), str(path)]
+        )
+
+    return put
+
+
+@pytest.fixture
+def children():
+    """The processes that this one has started and that are not gone, zombies included."""
+    before = {process.pid for process in psutil.Process().children(recursive=True)}
+
+    def now():
+        found = psutil.Process().children(recursive=True)
+        return [process for process in found if process.pid not in before]
+
+    return now

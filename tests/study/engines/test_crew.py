@@ -1,0 +1,130 @@
+"""The crew, with scripts in the place of workers: quick to start, and they die as they are told."""
+
+import pytest
+
+from ifmixup.errors import TrainingError
+from ifmixup.study.engines.local import LocalEngine
+
+# Answers at once with a result, but first does what stands in the place of DEED.
+FAKE = """
+import json, os, signal, sys, time
+print('{"ready": true}', flush=True)
+for line in sys.stdin:
+    order = json.loads(line)
+    fold = order["spec"]["fold"]
+    DEED
+    result = {"curves": {}, "metrics": {"pid": os.getpid()}, "seconds": 0.0, "prepare_seconds": 0.0}
+    print(json.dumps({"host": "here", "versions": {}, "result": result}), flush=True)
+"""
+
+
+@pytest.fixture
+def fake(fake_worker):
+    return lambda deed: fake_worker(FAKE.replace("DEED", deed))
+
+
+def test_runs_are_handed_out_in_order_one_at_a_time(fake, make_task, mutag, log, children):
+    fake("pass")
+    tasks = [make_task(fold) for fold in range(4)]
+    outcomes = list(LocalEngine(workers=1).execute(tasks, mutag, log))
+    assert [outcome.spec for outcome in outcomes] == [spec for spec, _ in tasks]
+    assert log.events == [(what, fold) for fold in range(4) for what in ("started", "finished")]
+    assert len({outcome.result.metrics["pid"] for outcome in outcomes}) == 1
+    assert not children()
+
+
+def test_no_more_workers_than_runs(fake, make_task, mutag, children):
+    fake("time.sleep(0.2)")
+    runs = LocalEngine(workers=8).execute([make_task(0), make_task(1)], mutag)
+    next(runs)
+    assert len(children()) == 2
+    runs.close()
+    assert not children()
+
+
+def test_nothing_to_do_starts_nothing(mutag, children):
+    assert list(LocalEngine().execute([], mutag)) == []
+    assert not children()
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_run_that_always_kills_its_worker_fails_alone(fake, make_task, mutag, log, workers):
+    fake(
+        "if fold == 1: print('too', 'much', file=sys.stderr, flush=True);"
+        " os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    tasks = [make_task(fold) for fold in range(4)]
+    outcomes = list(LocalEngine(workers).execute(tasks, mutag, log))
+    assert sorted(outcome.spec.fold for outcome in outcomes) == [0, 1, 2, 3]
+    (failed,) = [outcome for outcome in outcomes if outcome.error]
+    assert failed.result is None
+    assert failed.spec.fold == 1
+    assert failed.error == (
+        "WorkerDied (tried 3 times): the worker process was killed by SIGKILL (out of memory?)\n"
+        "too much"
+    )
+    assert log.events.count(("started", 1)) == 3
+    assert log.events.count(("finished", 1)) == 1
+
+
+def test_without_retries_a_lost_worker_is_a_failed_run(fake, make_task, mutag):
+    fake("sys.exit(7)")
+    (outcome,) = LocalEngine(1, retries=0).execute([make_task(0)], mutag)
+    assert outcome.error == "WorkerDied: the worker process ended with exit status 7"
+
+
+def test_an_idle_worker_takes_over(fake, make_task, mutag, tmp_path):
+    # The second run dies once, when the first worker has long finished and nothing is left for it.
+    mark = tmp_path / "died"
+    fake(
+        f"if fold == 1 and not os.path.exists({str(mark)!r}): open({str(mark)!r}, 'w');"
+        " time.sleep(0.5); os.abort()"
+    )
+    outcomes = list(LocalEngine(2).execute([make_task(0), make_task(1)], mutag))
+    assert [outcome.error for outcome in outcomes] == [None, None]
+    assert len({outcome.result.metrics["pid"] for outcome in outcomes}) == 1
+
+
+def test_an_answer_that_breaks_off_does_not_count(fake, make_task, mutag, tmp_path):
+    mark = tmp_path / "died"
+    fake(
+        f"if not os.path.exists({str(mark)!r}): open({str(mark)!r}, 'w');"
+        """ os.write(1, b'{"host": "here", "vers'); os.abort()"""
+    )
+    (outcome,) = LocalEngine(1).execute([make_task(0)], mutag)
+    assert outcome.error is None
+
+
+def test_workers_that_cannot_start(fake_worker, make_task, mutag, children):
+    fake_worker("raise ImportError('no torch today')")
+    with pytest.raises(TrainingError, match=r"(?s)No worker process.*no torch today"):
+        list(LocalEngine(2).execute([make_task(0), make_task(1)], mutag))
+    assert not children()
+
+
+def test_a_worker_that_does_not_want_to_end(fake, make_task, mutag, children, monkeypatch):
+    monkeypatch.setattr("ifmixup.study.engines.worker_process.GRACE_SECONDS", 0.3)
+    fake("signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(100 if fold else 0)")
+    runs = LocalEngine(1).execute([make_task(0), make_task(1)], mutag)
+    next(runs)
+    runs.close()
+    assert not children()
+
+
+def test_a_watcher_that_raises_ends_the_workers(fake, make_task, mutag, log, children):
+    def interrupted(spec):
+        raise KeyboardInterrupt
+
+    fake("time.sleep(100)")
+    log.started = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        list(LocalEngine(2).execute([make_task(0), make_task(1)], mutag, log))
+    assert not children()
+
+
+def test_an_order_larger_than_a_pipe(fake, make_task, mutag):
+    fake("assert len(line) > 500_000")
+    spec, fold = make_task(0)
+    large = type(fold)(fold.train.repeat(1000), fold.validation, fold.test)
+    (outcome,) = LocalEngine(1).execute([(spec, large)], mutag)
+    assert outcome.error is None

@@ -1,0 +1,97 @@
+"""A real worker, talked to directly."""
+
+import json
+import signal
+import time
+
+import pytest
+import torch
+
+from ifmixup.study.engines import worker_process
+from ifmixup.study.engines.messages import order, outcome
+from ifmixup.study.engines.worker_process import WorkerProcess
+
+psutil = pytest.importorskip("psutil")
+
+# A worker whose library prints wherever it can, and reads what is not for it.
+NOISY = """
+import os, sys
+from pathlib import Path
+
+os.write(1, b"half a line while importing")
+from ifmixup.study.engines import worker
+
+def noisy(message, data, each_epoch):
+    print('{"result": "from print"}', flush=True)
+    os.write(1, b'{"result": "from write"}')
+    os.system("echo '{}'")
+    assert sys.stdin.read() == ""
+    sys.__stdout__.write("still in a buffer")
+    return perform(message, data, each_epoch)
+
+perform, worker.perform = worker.perform, noisy
+worker.SECONDS_BETWEEN_EPOCHS = 0
+worker.main(Path(sys.argv[1]))
+"""
+
+
+@pytest.fixture
+def data_file(tmp_path, mutag):
+    path = tmp_path / "data.pt"
+    torch.save(mutag.to_dict(), path)
+    return path
+
+
+def wait_for(worker, what):
+    """All messages up to the first one that has the field ``what``."""
+    found = []
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        messages = worker.listen()
+        assert messages is not None, worker.reason()
+        found += messages
+        if any(what in message for message in messages):
+            return found
+        time.sleep(0.01)
+    raise TimeoutError(f"no {what!r} but {found}")
+
+
+def test_a_worker_from_ready_to_end(
+    fake_worker, data_file, mutag, make_task, expected, numbers, children
+):
+    fake_worker(NOISY)
+    worker = WorkerProcess(data_file)
+    try:
+        assert wait_for(worker, "ready") == [{"ready": True}]
+        worker.process.send_signal(signal.SIGINT)
+
+        # What is printed goes to its standard error; orders and answers are as they should be.
+        task = make_task(0)
+        worker.give(0, order(task, "cpu"))
+        *epochs, answer = wait_for(worker, "result")
+        assert epochs == [{"epoch": 1}, {"epoch": 2}]
+        assert numbers(outcome(task[0], answer).result) == expected(task)
+        assert worker.listen_to_errors()
+        assert b'{"result": "from write"}' in worker._last_words
+
+        # The dataset is a mapping of the file, of which not a page was copied.
+        if psutil.LINUX:
+            process = psutil.Process(worker.process.pid)
+            (mapped,) = [m for m in process.memory_maps() if m.path == str(data_file)]
+            assert mapped.rss > 0
+            assert mapped.anonymous == 0
+
+        # In the middle of a run, too, it ends when its parent is gone.
+        worker.give(1, order(make_task(1, epochs=100_000), "cpu"))
+        wait_for(worker, "epoch")
+        worker.orders.close()
+        assert worker.process.wait(5) == 0
+        assert not data_file.exists()
+    finally:
+        worker_process.stop([worker])
+    assert not children()
+
+
+def test_what_json_keeps():
+    values = [0.1 + 0.2, 1e-300, float("nan"), float("inf"), 5e-324]
+    assert repr(json.loads(json.dumps(values))) == repr(values)

@@ -1,0 +1,50 @@
+import pytest
+
+from engine_here import Here
+from ifmixup.data import load
+from ifmixup.study.grid import expand
+from ifmixup.study.search import halve
+from ifmixup.study.splits import make_splits
+from ifmixup.study.store import Store
+from ifmixup.study.study import Study
+from ifmixup.training import Settings, pack
+
+GRID = {"learning_rate": [1e-9, 0.02], "hidden": [2, 4], "layers": [1, 2], "dropout": [0.0, 0.5]}
+
+
+@pytest.mark.parametrize("protocol", ["holdout", "paper"])
+def test_settings_that_do_badly_are_left_out(tmp_path, protocol):
+    data = pack(load("MUTAG"))
+    base = Settings(epochs=24, method="none")
+    trial = (protocol, "gcn", "none")
+    study = Study(data, make_splits(data, folds=5), 0, {trial: expand(base, GRID)})
+    engine = Here()
+    with Store(tmp_path) as store:
+
+        def execute(specs):
+            study.execute(study.pending(specs, store), store, engine)
+
+        found = halve(study, store, execute)
+        left = found.settings[trial]
+        # 16 settings on 2 folds and 10 epochs, the best 6 on 4 folds and 10 epochs, 2 are left
+        assert len(left) == 2
+        assert all(settings in study.settings[trial] for settings in left)
+        assert all(settings.epochs == 24 for settings in left)
+        # hardly any learning at all is never the best
+        assert any(settings.learning_rate == 0.02 for settings in left)
+        assert {spec.settings.epochs for spec in engine.ran} == {10}
+        assert len(engine.ran) == 16 * 2 + 6 * 2  # two of the four folds were there already
+        assert all(spec.protocol == protocol for spec in engine.ran)
+        assert halve(study, store, execute).settings == found.settings
+        assert len(engine.ran) == 44
+
+
+def test_a_single_setting_is_not_searched(tmp_path):
+    data = pack(load("MUTAG"))
+    study = Study(data, make_splits(data, folds=3), 0, {("holdout", "gcn", "none"): [Settings()]})
+
+    def execute(specs):
+        raise AssertionError("nothing is to be run")
+
+    with Store(tmp_path) as store:
+        assert halve(study, store, execute) == study

@@ -1,0 +1,154 @@
+import json
+
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from ifmixup.errors import InputError, StoreError
+from ifmixup.study.splits import SplitFold, Splits, load_splits, make_splits
+from ifmixup.training import Packed, pack
+from ifmixup.training.run_spec import digest
+
+EXPECTED_TEST = [(0, 4, 6, 9), (2, 3, 7, 8), (1, 5, 10, 11)]
+EXPECTED_VALIDATION = [(1, 10), (4, 9), (4, 8)]
+
+
+def dataset(*counts: int) -> Packed:
+    """So many graphs of each class, told apart by their feature."""
+    classes = [number for number, count in enumerate(counts) for _ in range(count)]
+    graphs = [
+        Data(
+            x=torch.tensor([[float(place)]]),
+            edge_index=torch.zeros(2, 0, dtype=torch.long),
+            y=torch.tensor([number]),
+        )
+        for place, number in enumerate(classes)
+    ]
+    return pack(graphs, "tiny")
+
+
+def test_every_graph_is_tested_once_a_repeat_and_in_one_part_a_fold():
+    data = dataset(63, 125)  # as MUTAG
+    splits = make_splits(data, folds=10, repeats=3, seed=5)
+    assert splits.pairs == [(r, f) for r in range(3) for f in range(10)]
+    for repeat in range(3):
+        tested = [g for f in splits.folds if f.repeat == repeat for g in f.test]
+        assert sorted(tested) == list(range(188))
+    for fold in splits.folds:
+        assert sorted(fold.train + fold.validation + fold.test) == list(range(188))
+
+
+def test_test_and_validation_are_stratified():
+    data = dataset(60, 120)
+    for fold in make_splits(data).folds:
+        shares = [
+            [sum(data.y[list(part)] == c).item() for c in (0, 1)]
+            for part in (fold.train, fold.validation, fold.test)
+        ]
+        # Of 54 and 108 training graphs a tenth is 5 and 11.
+        assert shares == [[49, 97], [5, 11], [6, 12]]
+
+
+def test_a_small_class_is_validated_on_but_not_used_up():
+    data = dataset(30, 4, 2)
+    for fold in make_splits(data, folds=2).folds:
+        found = {p: data.y[list(getattr(fold, p))].tolist() for p in ("train", "validation")}
+        assert found["validation"] == [0, 0, 1]  # of 15, 2 and 1: tenths of 2, 1 and none
+        assert found["train"] == [0] * 13 + [1, 2]
+
+
+def test_seed_and_repeat_decide_the_folds_and_nothing_else():
+    data = dataset(20, 20)
+    one, again = make_splits(data, repeats=2, seed=1), make_splits(data, repeats=2, seed=1)
+    torch.manual_seed(99)
+    assert one == again
+    assert make_splits(data, repeats=1, seed=1).folds == one.folds[:10]
+    assert one.folds[0].test != one.folds[10].test
+    assert make_splits(data, seed=2).folds[0].test != one.folds[0].test
+
+
+def test_the_folds_are_those_of_every_other_machine():
+    splits = make_splits(dataset(6, 6), folds=3, seed=0)
+    assert [f.test for f in splits.folds] == EXPECTED_TEST
+    assert [f.validation for f in splits.folds] == EXPECTED_VALIDATION
+
+
+@pytest.mark.parametrize(
+    ("counts", "folds", "message"),
+    [
+        ((20, 4), 10, "Class 1 of tiny has 4 graphs, but there are 10 folds.*Use at most 4 folds"),
+        ((20, 1), 10, "Class 1 of tiny has 1 graph, .*Leave that class out"),
+        ((20, 20), 1, "At least 2 folds and 1 repeat are needed; got 1 and 1"),
+        ((2, 2), 2, "too small for 2 folds"),
+    ],
+)
+def test_too_few_graphs(counts, folds, message):
+    with pytest.raises(InputError, match=message):
+        make_splits(dataset(*counts), folds=folds)
+
+
+def test_a_class_number_without_graphs_is_no_class():
+    assert len(make_splits(dataset(10, 0, 10), folds=5).folds) == 5
+
+
+def test_fold_and_fingerprint():
+    splits = Splits("tiny", "abc", 0, (SplitFold(0, 1, (3, 0), (2,), (1,)),))
+    fold = splits.fold(0, 1)
+    assert fold.train.tolist() == [0, 3]
+    assert (fold.validation.tolist(), fold.test.tolist()) == ([2], [1])
+    assert fold.train.dtype == torch.long
+    assert splits.fingerprint(0, 1) == digest([[0, 3], [2], [1]])
+    assert splits.test_ratio == pytest.approx(1 / 3)
+    with pytest.raises(InputError, match=r"no repeat 1, fold 0. There are: \(0, 1\)"):
+        splits.fold(1, 0)
+
+
+def test_the_same_graphs_in_another_order_are_the_same_fold():
+    assert SplitFold(0, 0, (3, 1), (2,), (0,)) == SplitFold(0, 0, (1, 3), (2,), (0,))
+
+
+def test_saved_and_read_back(tmp_path):
+    data = dataset(12, 12)
+    splits = make_splits(data, folds=3, repeats=2, seed=7)
+    path = tmp_path / "splits.json"
+    path.write_text("something old")
+    splits.save(path)
+    assert load_splits(path, data) == splits
+    assert [p.name for p in tmp_path.iterdir()] == ["splits.json"]
+    text = path.read_text()
+    assert text.startswith('{\n "dataset": "tiny",\n')
+    assert len(text.splitlines()) == 5 + 6 * 4 + 2  # a line a list, for readers and for diff
+
+
+def test_a_place_that_cannot_be_written(tmp_path):
+    splits = make_splits(dataset(12, 12), folds=3)
+    with pytest.raises(StoreError, match="cannot be written"):
+        splits.save(tmp_path / "nowhere" / "splits.json")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StoreError, match="cannot be written"):
+        splits.save(tmp_path / "folder")
+    assert [p.name for p in tmp_path.iterdir()] == ["folder"]
+
+
+def test_folds_of_others_are_put_in_order(tmp_path):
+    data = dataset(3, 3)
+    path = tmp_path / "splits.json"
+    folds = [
+        {"repeat": 0, "fold": 1, "train": [5, 3], "validation": [4], "test": [0, 1]},
+        {"repeat": 0, "fold": 0, "train": [1, 0], "validation": [2], "test": [3]},
+    ]
+    head = {"dataset": "tiny", "data": data.fingerprint, "seed": 0}
+    path.write_text(json.dumps({**head, "folds": folds}))
+    splits = load_splits(path, data)
+    assert splits.pairs == [(0, 0), (0, 1)]
+    assert splits.fold(0, 1).train.tolist() == [3, 5]
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    data = dataset(3, 3)
+    with pytest.raises(InputError, match="cannot be read"):
+        load_splits(tmp_path / "none.json", data)
+    for text in ("{", "[" * 100_000, "\xff"):
+        (tmp_path / "bad.json").write_text(text, encoding="latin-1")
+        with pytest.raises(InputError, match="are not JSON"):
+            load_splits(tmp_path / "bad.json", data)
