@@ -1,5 +1,7 @@
 """The crew, with scripts in the place of workers: quick to start, and they die as they are told."""
 
+from textwrap import dedent, indent
+
 import pytest
 
 from ifmixup.errors import TrainingError
@@ -20,7 +22,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def fake(fake_worker):
-    return lambda deed: fake_worker(FAKE.replace("DEED", deed))
+    return lambda deed: fake_worker(FAKE.replace("    DEED", indent(dedent(deed), "    ")))
 
 
 def test_runs_are_handed_out_in_order_one_at_a_time(fake, make_task, mutag, log, children):
@@ -49,10 +51,11 @@ def test_nothing_to_do_starts_nothing(mutag, children):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_run_that_always_kills_its_worker_fails_alone(fake, make_task, mutag, log, workers):
-    fake(
-        "if fold == 1: print('too', 'much', file=sys.stderr, flush=True);"
-        " os.kill(os.getpid(), signal.SIGKILL)"
-    )
+    fake("""
+        if fold == 1:
+            print("too much", file=sys.stderr, flush=True)
+            os.kill(os.getpid(), signal.SIGKILL)
+    """)
     tasks = [make_task(fold) for fold in range(4)]
     outcomes = list(LocalEngine(workers).execute(tasks, mutag, log))
     assert sorted(outcome.spec.fold for outcome in outcomes) == [0, 1, 2, 3]
@@ -76,10 +79,15 @@ def test_without_retries_a_lost_worker_is_a_failed_run(fake, make_task, mutag):
 def test_an_idle_worker_takes_over(fake, make_task, mutag, tmp_path):
     # The second run dies once, when the first worker has long finished and nothing is left for it.
     mark = tmp_path / "died"
-    fake(
-        f"if fold == 1 and not os.path.exists({str(mark)!r}): open({str(mark)!r}, 'w');"
-        " time.sleep(0.5); os.abort()"
-    )
+    fake(f"""
+        first = not os.path.exists({str(mark)!r})
+        if fold == 1 and first:
+            open({str(mark)!r}, "w").close()
+            time.sleep(0.5)
+            os.abort()
+        while not os.path.exists({str(mark)!r}):
+            time.sleep(0.01)
+    """)
     outcomes = list(LocalEngine(2).execute([make_task(0), make_task(1)], mutag))
     assert [outcome.error for outcome in outcomes] == [None, None]
     assert len({outcome.result.metrics["pid"] for outcome in outcomes}) == 1
@@ -87,10 +95,12 @@ def test_an_idle_worker_takes_over(fake, make_task, mutag, tmp_path):
 
 def test_an_answer_that_breaks_off_does_not_count(fake, make_task, mutag, tmp_path):
     mark = tmp_path / "died"
-    fake(
-        f"if not os.path.exists({str(mark)!r}): open({str(mark)!r}, 'w');"
-        """ os.write(1, b'{"host": "here", "vers'); os.abort()"""
-    )
+    fake(f"""
+        if not os.path.exists({str(mark)!r}):
+            open({str(mark)!r}, "w").close()
+            os.write(1, b'{{"host": "here", "vers')
+            os.abort()
+    """)
     (outcome,) = LocalEngine(1).execute([make_task(0)], mutag)
     assert outcome.error is None
 

@@ -1,0 +1,152 @@
+import os
+from dataclasses import replace
+
+import pytest
+import torch
+
+import ifmixup
+from engine_here import Here
+from ifmixup import augment
+from ifmixup.data import NAMES, load
+from ifmixup.errors import InputError
+from ifmixup.nn import MODELS
+from ifmixup.study.engines.local import LocalEngine
+from ifmixup.training import Settings, pack
+
+TINY = {"epochs": 2, "hidden": 4, "layers": 1, "folds": 3, "progress": False}
+
+
+def test_from_python(tmp_path):
+    found = ifmixup.compare("MUTAG", models=("gcn", "gin"), folder=tmp_path, engine=Here(), **TINY)
+    assert isinstance(found, ifmixup.Comparison)
+    assert len(found.runs) == 12
+    assert [(row.model, row.method) for row in found.rows()] == [
+        ("gcn", "none"), ("gcn", "ifmixup"), ("gin", "none"), ("gin", "ifmixup"),
+    ]  # fmt: skip
+    assert "ifmixup" in found.table()
+    assert len(found.verdict().splitlines()) == 2
+
+
+def test_graphs_of_ones_own_and_other_folds_from_a_file(tmp_path):
+    graphs = list(load("MUTAG"))
+    first = ifmixup.compare(graphs, folder=tmp_path / "a", engine=Here(), seed=3, **TINY)
+    (splits,) = (tmp_path / "a").glob("splits-*.json")
+    again = ifmixup.compare(
+        graphs, folder=tmp_path / "b", engine=Here(), splits=splits, **{**TINY, "seed": 3}
+    )
+    assert [record.result.curves for record in first.runs] == [
+        record.result.curves for record in again.runs
+    ]
+
+
+def test_only_what_is_missing_is_run(tmp_path):
+    engine = Here()
+    for methods in (("none",), ("none", "ifmixup"), ("none", "ifmixup")):
+        ifmixup.compare("MUTAG", methods=methods, folder=tmp_path, engine=engine, **TINY)
+    assert [spec.settings.method for spec in engine.ran] == ["none"] * 3 + ["ifmixup"] * 3
+
+
+def test_protocols_have_their_own_runs_and_a_grid_is_chosen_from(tmp_path):
+    engine = Here()
+    found = ifmixup.compare(
+        "MUTAG",
+        protocols=("holdout", "paper"),
+        grid={"dropout": [0.0, 0.5]},
+        folder=tmp_path,
+        engine=engine,
+        **TINY,
+    )
+    assert len(engine.ran) == 2 * 2 * 2 * 3
+    assert [(row.protocol, row.optimistic) for row in found.rows()] == [
+        ("holdout", False), ("holdout", False), ("paper", True), ("paper", True),
+    ]  # fmt: skip
+
+
+def test_a_search_runs_less_than_the_grid(tmp_path):
+    engine = Here()
+    grid = {"dropout": [0.0, 0.25, 0.5], "learning_rate": [0.001, 0.01, 0.1]}
+    options = {**TINY, "folds": 5, "epochs": 12}
+    found = ifmixup.compare(
+        "MUTAG",
+        methods=("none",),
+        grid=grid,
+        search="halving",
+        folder=tmp_path,
+        engine=engine,
+        **options,
+    )
+    trained = sum(spec.settings.epochs for spec in engine.ran)
+    assert trained < 9 * 5 * 12
+    assert found.rows()[0].runs == len(found.runs) < 9 * 5
+
+
+def test_failed_runs_do_not_stop_the_others(tmp_path):
+    engine = Here(fail=lambda spec: spec.fold == 0 and spec.settings.method == "ifmixup")
+    found = ifmixup.compare("MUTAG", folder=tmp_path, engine=engine, **TINY)
+    assert len(found.runs) == 6
+    assert [record.error for record in found.failed] == ["TrainingError: no"]
+    again = ifmixup.compare("MUTAG", folder=tmp_path, engine=Here(), retry_failed=True, **TINY)
+    assert again.failed == []
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"models": ("gcm",)}, "Unknown model 'gcm'"),
+        ({"methods": ("ifmixpu",)}, r"Unknown method 'ifmixpu'. Did you mean 'ifmixup'"),
+        ({"protocols": ("papers",)}, r"Unknown protocol 'papers'. Did you mean 'paper'"),
+        ({"search": "halve"}, "Unknown search 'halve'"),
+        ({"search": "halving"}, "A search needs a grid"),
+        ({"epoch": 3}, r"Unknown setting 'epoch'. Did you mean 'epochs'"),
+    ],
+)
+def test_what_makes_no_sense_is_said_before_anything_runs(tmp_path, options, message):
+    engine = Here()
+    with pytest.raises(InputError, match=message):
+        ifmixup.compare("MUTAG", folder=tmp_path, engine=engine, **{**TINY, **options})
+    assert engine.ran == []
+
+
+def test_labels_at_random_give_no_more_than_the_majority_class(tmp_path):
+    """A leak from the test folds would show here."""
+    data = pack(load("MUTAG"))
+    order = torch.randperm(len(data), generator=torch.Generator().manual_seed(1))
+    shuffled = replace(
+        data,
+        name="shuffled",
+        fingerprint="shuffled",
+        graphs=replace(data.graphs, graphs={"y": data.y[order]}),
+    )
+    found = ifmixup.compare(
+        shuffled,
+        models=("gin",),
+        folder=tmp_path,
+        engine=Here(),
+        progress=False,
+        settings=Settings(epochs=25, hidden=16, layers=3),
+    )
+    majority = data.y.double().mean().item()
+    majority = max(majority, 1 - majority)
+    for reading in found.readings().values():
+        assert len(reading.accuracy) == 10
+        standard_error = reading.std_over_folds / 10**0.5
+        assert reading.mean <= majority + 2 * standard_error
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_model_with_every_method_on_every_dataset(tmp_path, name):
+    if name != "MUTAG" and not os.environ.get("IFMIXUP_DATA"):
+        pytest.skip(f"{name} is not bundled: point IFMIXUP_DATA at a folder of TU zips")
+    found = ifmixup.compare(
+        name,
+        models=list(MODELS),
+        methods=augment.names(),
+        folds=2,
+        folder=tmp_path,
+        engine=LocalEngine(1),
+        progress=False,
+        settings=Settings(epochs=1, hidden=16, layers=2, batch_size=128),
+    )
+    assert found.failed == []
+    assert len(found.rows()) == 4 * 6
+    assert all((row.runs, row.failed) == (2, 0) for row in found.rows())
