@@ -5,10 +5,10 @@ BIN := .venv/bin
 .PHONY: demo test lint bench clean
 
 demo: .venv/installed
-	$(BIN)/python examples/quickstart.py
+	$(BIN)/ifmixup compare MUTAG --models gcn gin --methods none ifmixup --config examples/demo.toml
 
 test: lint
-	$(BIN)/pytest -n auto
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto
 
 lint: .venv/installed
 	$(BIN)/ruff check .
@@ -18,6 +18,7 @@ lint: .venv/installed
 
 bench: .venv/installed
 	$(BIN)/python benchmarks/mixing.py
+	$(BIN)/python benchmarks/study.py
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
