@@ -1,103 +1,27 @@
-import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch_geometric import EdgeIndex
 from torch_geometric.data import Batch, Data
-from torch_geometric.transforms import AddSelfLoops
 from torch_geometric.utils import subgraph
 
-from ifmixup.errors import InputError
+from ifmixup.batches import put_together, take_apart
 from ifmixup.graphs import (
     keep_edges,
     keep_nodes,
     permute_nodes,
-    put_together,
     ranges,
     select,
-    take_apart,
     without_repeated_edges,
 )
+from small_graphs import batch_of, path, same
 from strategies import graphs
 
 
-def path(n: int) -> Data:
-    """0 → 1 → … → n − 1."""
-    return Data(
-        x=torch.arange(float(n)).view(n, 1),
-        edge_index=torch.stack([torch.arange(n - 1), torch.arange(1, n)]),
-        edge_attr=torch.arange(10.0, 10 + n - 1),
-        y=torch.tensor([n]),
-        name=f"path {n}",
-    )
-
-
-def batch_of(*sizes: int) -> Batch:
-    return Batch.from_data_list([path(n) for n in sizes])
-
-
-def same(one: Data, other: Data) -> bool:
-    assert set(one.keys()) == set(other.keys())
-    return all(
-        torch.equal(one[key], other[key])
-        if isinstance(one[key], torch.Tensor)
-        else one[key] == other[key]
-        for key in one.keys()  # noqa: SIM118 - Data is no dict
-    )
-
-
 def test_ranges():
-    values, ptr = ranges(torch.tensor([5, 0, 9]), torch.tensor([2, 0, 3]))
+    values, segment, ptr = ranges(torch.tensor([5, 0, 9]), torch.tensor([2, 0, 3]))
     assert values.tolist() == [5, 6, 9, 10, 11]
+    assert segment.tolist() == [0, 0, 2, 2, 2]
     assert ptr.tolist() == [0, 2, 2, 5]
-
-
-@given(st.lists(graphs(), min_size=1, max_size=4))
-def test_what_is_taken_apart_is_put_together_as_pyg_does(data_list):
-    batch = Batch.from_data_list(data_list)
-    again = put_together(take_apart(batch))
-    assert same(batch, again)
-    assert again.num_graphs == len(data_list)
-    for one, other in zip(data_list, again.to_data_list(), strict=True):
-        assert same(one, other)
-
-
-def test_graph_attributes_come_along():
-    again = put_together(take_apart(batch_of(2, 3)))
-    assert [graph.name for graph in again.to_data_list()] == ["path 2", "path 3"]
-
-
-def test_a_batch_put_together_can_be_collated_again_and_moved():
-    batch = put_together(take_apart(batch_of(2, 3)))
-    assert same(Batch.from_data_list(batch.to_data_list())[1], path(3))
-    assert same(batch.to("cpu")[0], path(2))
-
-
-def test_data_without_edges_and_edge_index():
-    taken = take_apart(Data(x=torch.ones(2, 1)))
-    assert taken.edge_index.shape == (2, 0)
-    assert taken.node_ptr.tolist() == [0, 2]
-    assert taken.edge_ptr.tolist() == [0, 0]
-
-
-def test_a_batch_without_ptr():
-    batch = batch_of(2, 3)
-    bare = Batch(x=batch.x, edge_index=batch.edge_index, batch=batch.batch)
-    assert take_apart(bare).node_ptr.tolist() == [0, 2, 5]
-
-
-def test_edge_index_with_metadata_becomes_plain():
-    data = path(3)
-    data.edge_index = EdgeIndex(data.edge_index, sparse_size=(3, 3), sort_order="row")
-    assert type(take_apart(data).edge_index) is torch.Tensor
-
-
-def test_edges_that_a_transform_appended_return_to_their_graph():
-    batch = AddSelfLoops(attr=None)(Batch.from_data_list([path(2), path(2)]).clone())
-    del batch.edge_attr
-    again = put_together(take_apart(batch))
-    assert again[0].edge_index.tolist() == [[0, 0, 1], [1, 0, 1]]
-    assert again[1].edge_index.tolist() == [[0, 0, 1], [1, 0, 1]]
 
 
 @given(st.lists(graphs(), min_size=1, max_size=4), st.data())
@@ -161,17 +85,3 @@ def test_repeated_edges_merge():
 def test_sorted_edges_are_not_touched():
     taken = take_apart(batch_of(3, 2))
     assert without_repeated_edges(taken) is taken
-
-
-def test_an_edge_between_two_graphs_is_named():
-    batch = batch_of(2, 2)
-    batch.edge_index = torch.tensor([[0, 1], [1, 2]])
-    with pytest.raises(InputError, match=r"Edge 1 joins two graphs.*node 1 and node 2"):
-        take_apart(batch)
-
-
-def test_a_graph_of_the_batch_without_nodes_is_named():
-    nothing = Data(x=torch.ones(0, 1))
-    batch = Batch.from_data_list([Data(x=torch.ones(2, 1)), nothing])
-    with pytest.raises(InputError, match="Graph 1 of the batch has no nodes"):
-        take_apart(batch)

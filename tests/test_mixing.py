@@ -190,6 +190,7 @@ def test_integer_attributes_are_refused_by_name_or_dropped():
         (torch.tensor(2.0), torch.tensor(4.0), [2.5]),
         (torch.tensor([0]), torch.tensor([[0.5, 0.5, 0.0]]), [[0.875, 0.125, 0.0]]),
         (torch.tensor([[1]]), torch.tensor(2), [[0.0, 0.75, 0.25]]),
+        (torch.tensor([2.0, 4.0]), torch.tensor([4.0, 0.0]), [[2.5, 3.0]]),
     ],
 )
 def test_labels(y_a, y_b, expected):
@@ -264,7 +265,11 @@ HETERO = HeteroData()
 @pytest.mark.parametrize(
     ("a", "kind", "message"),
     [
-        (with_(triangle(), x=torch.ones(3, 5)), ValueError, "different widths: 5 and 2"),
+        (
+            with_(triangle(), x=torch.ones(3, 5)),
+            ValueError,
+            r"'x' has a different width.*\[5\] and \[2\]",
+        ),
         (Data(edge_index=torch.tensor([[0], [1]]), num_nodes=3), ValueError, "no node features x"),
         (Data(x=torch.ones(0, 2)), ValueError, "has no nodes"),
         (
@@ -283,8 +288,8 @@ HETERO = HeteroData()
         (with_(triangle(), y=torch.tensor([3])), ValueError, "label 3 is out of range.*0 to 2"),
         (with_(triangle(), y=torch.tensor([-1])), ValueError, "label -1 is out of range"),
         (with_(triangle(), y=torch.tensor([1, 0])), ValueError, "2 integers for 1 graphs"),
-        (with_(triangle(), y=None), ValueError, "Only one of the two graphs has a label"),
-        (with_(triangle(), y=torch.ones(1, 2)), ValueError, "labels have different shapes"),
+        (with_(triangle(), y=None), ValueError, "Only one of the two graphs has 'y'"),
+        (with_(triangle(), y=torch.ones(1, 2)), ValueError, "'y' has a different width"),
         (with_(triangle(), x=torch.full((3, 2), math.nan)), ValueError, "'x' of graph 0.*finite"),
         (with_(triangle(), edge_weight=torch.tensor([1.0] * 5 + [math.inf])), ValueError, "finite"),
         (with_(triangle(), edge_weight=torch.ones(6, 1)), ValueError, r"shape \[E\]; got \[6, 1\]"),

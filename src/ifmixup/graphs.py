@@ -1,5 +1,4 @@
-"""Vectorised surgery on a PyG ``Batch``: no loop over graphs, and ``to_data_list()`` works
-afterwards.
+"""Vectorised surgery on the graphs of a batch: no loop over graphs.
 
 A :class:`Graphs` is a batch taken apart by level: what a node, an edge and a graph carries, and
 where each graph begins. Surgery is then indexing, the same for every attribute of a level.
@@ -12,20 +11,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch_geometric import EdgeIndex
-from torch_geometric.data import Batch, Data
 from torch_geometric.utils import coalesce
 
 from ifmixup.edge_keys import edge_keys, edges_of_keys
-from ifmixup.errors import InputError, InputTypeError
-
-_STRUCTURE = {"batch", "ptr", "num_nodes"}
+from ifmixup.errors import InputError
 
 
 @dataclass(frozen=True)
 class Graphs:
-    """B graphs with N nodes and E edges in all; the edges of a graph stand together, in graph
-    order.
+    """B graphs with N nodes and E edges in all; the edges of a graph stand together, in order.
 
     Attributes:
         nodes: Node attributes, each ``[N, ...]``.
@@ -75,125 +69,76 @@ def pointers(counts: Tensor) -> Tensor:
 
 def graph_of(ptr: Tensor, total: int) -> Tensor:
     """The graph that each of ``total`` rows belongs to, given where the graphs begin."""
-    return spread(torch.arange(ptr.numel() - 1, device=ptr.device), ptr, total)
+    if ptr.numel() == 2:  # a single graph may be large: no memory for what is all the same
+        return ptr.new_zeros(1).expand(total)
+    return torch.repeat_interleave(ptr.diff(), output_size=total)
 
 
-def ranges(start: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-    """Numbers start_g, …, start_g + counts_g − 1 of all g end to end, and their pointers."""
+def ranges(start: Tensor, counts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Numbers start_g, …, start_g + counts_g − 1 of all g end to end.
+
+    Returns:
+        The numbers, the g of each, and the pointers where each g begins.
+    """
     ptr = pointers(counts)
     total = int(ptr[-1])
-    shift = torch.repeat_interleave(start - ptr[:-1], counts, output_size=total)
-    return torch.arange(total, device=ptr.device) + shift, ptr
-
-
-def check_devices(*batches: Data) -> None:
-    """See that all tensors of all ``batches`` are on one device."""
-    devices = {
-        str(value.device)
-        for batch in batches
-        if isinstance(batch, Data)
-        for value in batch.to_dict().values()
-        if isinstance(value, Tensor)
-    }
-    if len(devices) > 1:
-        raise InputError(
-            f"The graphs are on different devices: {' and '.join(sorted(devices))}. "
-            f"Move them to one with .to(device)."
-        )
-
-
-def take_apart(batch: Data) -> Graphs:
-    """Take a ``Batch`` apart by level; a ``Data`` is a batch of one. Tensors are shared, not
-    copied.
-
-    An attribute belongs to the edges, the nodes or the graphs by its number of rows. What fits none
-    of them (other index tensors, loose objects) is left out: it means nothing after surgery.
-    """
-    if not isinstance(batch, Data):
-        raise InputTypeError(
-            f"Expected a PyG Data, or a Batch of them, with one type of nodes; got "
-            f"{type(batch).__name__}. A HeteroData becomes one with .to_homogeneous()."
-        )
-    num_nodes = batch.num_nodes
-    if not num_nodes:
-        raise InputError("The graph has no nodes; at least one is needed.")
-    node_ptr = _node_ptr(batch, num_nodes)
-    num_graphs = node_ptr.numel() - 1
-    edge_index = batch.edge_index
-    if edge_index is None:
-        edge_index = node_ptr.new_empty(2, 0)
-    elif isinstance(edge_index, EdgeIndex):
-        edge_index = edge_index.as_tensor()
-    _check_edge_index(edge_index, num_nodes)
-
-    nodes: dict[str, Tensor] = {}
-    edges: dict[str, Tensor] = {"edge_index": edge_index}
-    graphs: dict[str, Any] = {}
-    num_edges = edge_index.size(1)
-    for key, value in batch.to_dict().items():
-        if "index" in key or key in _STRUCTURE:
-            continue
-        if isinstance(value, list) and len(value) == num_graphs:
-            graphs[key] = value
-        elif isinstance(value, Tensor) and value.dim() > 0:
-            rows = value.size(0)
-            if "edge" in key and rows == num_edges:
-                edges[key] = value
-            elif rows == num_nodes and key != "y":
-                nodes[key] = value
-            elif rows == num_graphs or key == "y":
-                graphs[key] = value
-            elif rows == num_edges:
-                edges[key] = value
-        elif key == "y" and isinstance(value, Tensor):
-            graphs[key] = value.view(1)
-    if not nodes:  # so that the number of nodes is known where there are no features
-        nodes["x"] = torch.empty(num_nodes, 0, device=node_ptr.device)
-    return _group_edges(nodes, edges, graphs, node_ptr)
-
-
-def put_together(graphs: Graphs) -> Batch:
-    """The ``Batch`` of ``graphs``, as ``Batch.from_data_list`` would have made it."""
-    node_ptr, num_graphs = graphs.node_ptr, graphs.num_graphs
-    batch = Batch(
-        batch=graphs.node_graph.contiguous(),
-        ptr=node_ptr,
-        **graphs.nodes,
-        **graphs.edges,
-        **graphs.graphs,
-    )
-    # What PyG needs to give single graphs back: the rows of each graph, and what was added to
-    # indices.
-    rows = torch.arange(num_graphs + 1, device=node_ptr.device)
-    nothing = torch.zeros_like(node_ptr[:-1])
-    slices = {
-        **dict.fromkeys(graphs.nodes, node_ptr),
-        **dict.fromkeys(graphs.edges, graphs.edge_ptr),
-        **dict.fromkeys(graphs.graphs, rows),
-    }
-    batch._num_graphs = num_graphs
-    batch._slice_dict = slices
-    batch._inc_dict = {**dict.fromkeys(slices, nothing), "edge_index": node_ptr[:-1]}
-    return batch
+    segment = graph_of(ptr, total)
+    shift = (start - ptr[:-1]).index_select(0, segment)
+    return shift.add_(torch.arange(total, device=ptr.device)), segment, ptr
 
 
 def select(graphs: Graphs, index: Tensor) -> Graphs:
     """The graphs numbered ``index`` ``[B']``, in that order; a graph may come more than once."""
     starts, counts = graphs.node_ptr[index], graphs.node_ptr.diff()[index]
-    node, node_ptr = ranges(starts, counts)
-    edge, edge_ptr = ranges(graphs.edge_ptr[index], graphs.edge_ptr.diff()[index])
+    node, _, node_ptr = ranges(starts, counts)
+    edge, graph, edge_ptr = ranges(graphs.edge_ptr[index], graphs.edge_ptr.diff()[index])
     edges = {
         key: value.index_select(0, edge)
         for key, value in graphs.edges.items()
         if key != "edge_index"
     }
-    shift = spread(node_ptr[:-1] - starts, edge_ptr, edge.numel())
+    shift = (node_ptr[:-1] - starts).index_select(0, graph)
     return Graphs(
         nodes={key: value.index_select(0, node) for key, value in graphs.nodes.items()},
-        edges={"edge_index": graphs.edge_index.index_select(1, edge) + shift, **edges},
+        edges={"edge_index": graphs.edge_index.index_select(1, edge).add_(shift), **edges},
         graphs={key: _rows(value, index) for key, value in graphs.graphs.items()},
         node_ptr=node_ptr,
         edge_ptr=edge_ptr,
+    )
+
+
+def check_alike(a: Graphs, b: Graphs) -> None:
+    """See that two batches carry the same attributes; only one of them may have edge weights."""
+    for mine, theirs in ((a.nodes, b.nodes), (a.edges, b.edges), (a.graphs, b.graphs)):
+        for name in sorted((mine.keys() ^ theirs.keys()) - {"edge_weight"}):
+            raise InputError(
+                f"Only one of the two graphs has {name!r}. Give it to both, or leave it out with "
+                f"drop=[{name!r}]."
+            )
+        for name in (mine.keys() & theirs.keys()) - {"edge_index"}:
+            if mine[name].shape[1:] != theirs[name].shape[1:]:
+                raise InputError(
+                    f"{name!r} has a different width in the two graphs: rows of shape "
+                    f"{list(mine[name].shape[1:])} and {list(theirs[name].shape[1:])}. "
+                    f"Encode both alike."
+                )
+
+
+def concatenate(a: Graphs, b: Graphs) -> Graphs:
+    """The graphs of ``a`` and then those of ``b``, which must carry the same things.
+
+    Where only one of them has edge weights, the edges of the other have weight 1.
+    """
+    check_alike(a, b)
+    return Graphs(
+        nodes=_join(a.nodes, b.nodes),
+        edges={
+            "edge_index": torch.cat([a.edge_index, b.edge_index + a.num_nodes], 1),
+            **_join(_attributes(a, like=b), _attributes(b, like=a)),
+        },
+        graphs=_join(a.graphs, b.graphs),
+        node_ptr=torch.cat([a.node_ptr, b.node_ptr[1:] + a.node_ptr[-1]]),
+        edge_ptr=torch.cat([a.edge_ptr, b.edge_ptr[1:] + a.edge_ptr[-1]]),
     )
 
 
@@ -235,12 +180,13 @@ def keep_nodes(graphs: Graphs, keep: Tensor) -> Graphs:
 
 def without_repeated_edges(graphs: Graphs) -> Graphs:
     """Each edge once: weights of repeated edges add up, other attributes of theirs are averaged."""
-    keys = edge_keys(graphs.num_nodes, graphs.edge_index)
-    if bool((keys[1:] > keys[:-1]).all()):  # strictly sorted, as PyG keeps its datasets
-        return graphs
+    source, target = graphs.edge_index
+    same = source[1:] == source[:-1]
+    if bool(((source[1:] > source[:-1]) | (same & (target[1:] > target[:-1]))).all()):
+        return graphs  # strictly sorted, as PyG keeps its datasets
     edges = {k: v for k, v in graphs.edges.items() if k not in ("edge_index", "edge_weight")}
     if len(graphs.edges) == 1:
-        keys = keys.sort().values.unique_consecutive()
+        keys = edge_keys(graphs.num_nodes, graphs.edge_index).sort().values.unique_consecutive()
         edge_index = edges_of_keys(keys, graphs.num_nodes)
     else:
         edge_index, values = coalesce(
@@ -263,68 +209,22 @@ def edge_pointers(edge_index: Tensor, node_ptr: Tensor, num_nodes: int) -> Tenso
     num_graphs = node_ptr.numel() - 1
     if num_graphs == 1:
         return node_ptr.new_tensor([0, edge_index.size(1)])
-    edge_graph = graph_of(node_ptr, num_nodes)[edge_index[0]]
+    edge_graph = graph_of(node_ptr, num_nodes).index_select(0, edge_index[0])
     return pointers(torch.bincount(edge_graph, minlength=num_graphs))
 
 
-def spread(values: Tensor, ptr: Tensor, total: int) -> Tensor:
-    """Repeat ``values`` ``[B]``, one a graph, for the ``total`` rows that ``ptr`` divides."""
-    if values.numel() == 1:  # a single graph may be large: no memory for what is all the same
-        return values.expand(total)
-    return torch.repeat_interleave(values, ptr.diff(), output_size=total)
+def _attributes(graphs: Graphs, like: Graphs) -> dict[str, Tensor]:
+    """What the edges carry but ``edge_index``, with weights if ``like`` has them."""
+    edges = {name: value for name, value in graphs.edges.items() if name != "edge_index"}
+    if "edge_weight" in like.edges and "edge_weight" not in edges:
+        ones = like.edges["edge_weight"].new_ones(graphs.edge_index.size(1))
+        edges["edge_weight"] = ones
+    return edges
 
 
-def _node_ptr(batch: Data, num_nodes: int) -> Tensor:
-    """Where each graph's nodes begin, ``[B + 1]``."""
-    ptr, assignment = batch.get("ptr"), batch.get("batch")
-    if ptr is None and assignment is None:
-        device = batch.x.device if isinstance(batch.x, Tensor) else None
-        return torch.tensor([0, num_nodes], device=device)
-    if ptr is None:
-        ptr = pointers(torch.bincount(assignment))
-    if bool((ptr.diff() < 1).any()):
-        place = int((ptr.diff() < 1).nonzero()[0])
-        raise InputError(f"Graph {place} of the batch has no nodes; at least one is needed.")
-    return ptr
-
-
-def _check_edge_index(edge_index: Tensor, num_nodes: int) -> None:
-    if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.is_floating_point():
-        raise InputError(
-            f"edge_index must be integers of shape [2, E]; "
-            f"got {edge_index.dtype} of shape {list(edge_index.shape)}."
-        )
-    if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < num_nodes:
-        raise InputError(
-            f"edge_index names nodes from {int(edge_index.min())} to {int(edge_index.max())}, but "
-            f"there are {num_nodes} nodes, numbered from 0 to {num_nodes - 1}."
-        )
-
-
-def _group_edges(
-    nodes: dict[str, Tensor], edges: dict[str, Tensor], graphs: dict[str, Any], node_ptr: Tensor
-) -> Graphs:
-    """Let a graph's edges stand together, which transforms on a batch may have undone."""
-    if node_ptr.numel() == 2:
-        return Graphs(
-            nodes, edges, graphs, node_ptr, edge_pointers(edges["edge_index"], node_ptr, 0)
-        )
-    source, target = edges["edge_index"]
-    node_graph = graph_of(node_ptr, next(iter(nodes.values())).size(0))
-    edge_graph = node_graph[source]
-    edge_ptr = pointers(torch.bincount(edge_graph, minlength=node_ptr.numel() - 1))
-    taken = Graphs(nodes, edges, graphs, node_ptr, edge_ptr)
-    if not torch.equal(edge_graph, node_graph[target]):
-        place = int((edge_graph != node_graph[target]).nonzero()[0])
-        raise InputError(
-            f"Edge {place} joins two graphs of the batch: node {int(source[place])} and "
-            f"node {int(target[place])}."
-        )
-    if bool((edge_graph[1:] >= edge_graph[:-1]).all()):
-        return taken
-    order = edge_graph.argsort(stable=True)
-    edges = {k: v[:, order] if k == "edge_index" else v[order] for k, v in edges.items()}
-    return replace(taken, edges=edges)
+def _join(a: dict[str, Tensor], b: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Lay the same attributes of two batches end to end."""
+    return {name: torch.cat([value, b[name]]) for name, value in a.items()}
 
 
 def _rows(value: Any, index: Tensor) -> Any:

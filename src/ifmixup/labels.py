@@ -20,10 +20,12 @@ def label_rows(y: Tensor, num_graphs: int, num_classes: int | None, dtype: torch
         dtype: The dtype of the rows that class numbers become.
 
     Returns:
-        ``[B, C]`` for class numbers, else ``y``.
+        ``[B, C]`` for class numbers, else ``y`` with B rows.
     """
     if y.is_floating_point():
-        if num_graphs > 1 and y.size(0) != num_graphs:
+        if num_graphs == 1 and y.size(0) != 1:
+            return y.unsqueeze(0)
+        if y.size(0) != num_graphs:
             raise InputError(
                 f"y has {y.size(0)} rows for {num_graphs} graphs. Store a label of several values "
                 f"as a row, shape [1, T], so that PyG stacks the rows."

@@ -13,27 +13,26 @@ time and memory grow with nodes + edges.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
+from ifmixup.batches import check_devices, put_together
 from ifmixup.edge_keys import edge_keys, edges_of_keys, merge_pair
 from ifmixup.errors import InputError
 from ifmixup.graphs import (
     Graphs,
-    check_devices,
+    check_alike,
+    concatenate,
     edge_pointers,
     keep_edges,
     pointers,
-    put_together,
     ranges,
-    spread,
-    take_apart,
-    without_repeated_edges,
 )
-from ifmixup.labels import label_rows
+from ifmixup.mixable import mixable
 
 
 def mix(
@@ -60,9 +59,30 @@ def mix(
         graph.
     """
     check_devices(a, b)
-    ratio = torch.as_tensor(lam, dtype=torch.float64).reshape(-1)
-    mixed = mix_graphs(mixable(a, drop), mixable(b, drop), ratio, num_classes=num_classes)
-    return Data(**mixed.nodes, **mixed.edges, **mixed.graphs)
+    one, other = mixable(a, drop, num_classes), mixable(b, drop, num_classes)
+    check_alike(one, other)
+    ratio = torch.as_tensor(lam, dtype=one.nodes["x"].dtype).reshape(-1).to(one.node_ptr.device)
+    _check_ratios(ratio, 1)
+    n = max(one.num_nodes, other.num_nodes)
+    # λ = 1 and λ = 0 leave the edges of one graph only: weight 0 is no edge.
+    terms = [(g, r) for g, r in ((one, ratio), (other, 1 - ratio)) if bool(r != 0)]
+
+    nodes = {name: value.new_zeros(n, *value.shape[1:]) for name, value in one.nodes.items()}
+    for graph, share in ((one, ratio), (other, 1 - ratio)):
+        for name, value in graph.nodes.items():
+            nodes[name][: len(value)].addcmul_(value, share.to(value.dtype))
+    names = {name: None for graph in (one, other) for name in graph.edges if name != "edge_index"}
+    names["edge_weight"] = None
+    keys, values = merge_pair(
+        edge_keys(n, *(graph.edge_index for graph, _ in terms)),
+        [torch.cat([_edge_term(graph, name, share) for graph, share in terms]) for name in names],
+    )
+    edges = dict(zip(names, values, strict=True))
+    labels = {
+        name: ratio.to(y.dtype) * y + (1 - ratio).to(y.dtype) * other.graphs[name]
+        for name, y in one.graphs.items()
+    }
+    return Data(**nodes, edge_index=edges_of_keys(keys, n), **edges, **labels)
 
 
 def mix_batch(
@@ -92,195 +112,115 @@ def mix_batch(
         A new ``Batch`` on the device of its input; ``y`` is ``[B, C]`` where it was class numbers.
     """
     check_devices(a, b)
-    mixed = mix_graphs(
-        mixable(a, drop), mixable(b, drop), lam, num_classes=num_classes, coalesce=coalesce
-    )
-    return put_together(mixed)
-
-
-def mixable(batch: Data, drop: Collection[str] = ()) -> Graphs:
-    """Take a batch apart and check that it can be mixed; each edge then stands once."""
-    graphs = take_apart(batch)
-    for level in (graphs.nodes, graphs.edges, graphs.graphs):
-        for name in drop:
-            level.pop(name, None)
-    check_features(batch)
-    weight = graphs.edges.get("edge_weight")
-    if weight is not None and weight.dim() != 1:
-        raise InputError(f"edge_weight must have the shape [E]; got {list(weight.shape)}.")
-    for name, value in {**graphs.nodes, **graphs.edges}.items():
-        if name == "edge_index":
-            continue
-        if not value.is_floating_point():
-            raise InputError(
-                f"The attribute {name!r} is {value.dtype} and cannot be interpolated. "
-                f"One-hot encode it, or leave it out with drop=[{name!r}]."
-            )
-        # A sum is finite only if all its terms are: one cheap pass, and a second one to find the
-        # culprit.
-        if not bool(value.sum().isfinite()) and not bool(value.isfinite().all()):
-            row = int((~value.isfinite()).view(value.size(0), -1).any(1).nonzero()[0])
-            place = graphs.node_graph if name in graphs.nodes else graphs.edge_graph
-            raise InputError(
-                f"The attribute {name!r} of graph {int(place[row])} in the batch is not finite "
-                f"(row {row}). Replace NaN and infinity before mixing."
-            )
-    return without_repeated_edges(graphs)
-
-
-def check_features(batch: Data) -> Tensor:
-    """The node features ``x``, if they can be mixed."""
-    x = batch.get("x") if isinstance(batch, Data) else None
-    if x is None:
+    one, other = mixable(a, drop, num_classes), mixable(b, drop, num_classes)
+    count = one.num_graphs
+    if count != other.num_graphs:
         raise InputError(
-            "The graph has no node features x. Give it some, for example one-hot degrees "
-            "(torch_geometric.transforms.OneHotDegree)."
+            f"Graphs are mixed in pairs, but the first batch has {count} graphs "
+            f"and the second {other.num_graphs}."
         )
-    if not x.is_floating_point() or x.dim() != 2:
-        raise InputError(
-            f"Node features x must be floats of shape [N, d]; got {x.dtype} {list(x.shape)}. "
-            f"One-hot encode class numbers (torch.nn.functional.one_hot), then .float()."
-        )
-    return x
+    place = torch.arange(count, device=one.node_ptr.device)
+    pool = concatenate(one, other)
+    return put_together(mix_pairs(pool, place, place + count, lam, coalesce=coalesce))
 
 
-def mix_graphs(
-    a: Graphs, b: Graphs, lam: Tensor, *, num_classes: int | None = None, coalesce: bool = True
+def mix_pairs(
+    pool: Graphs, first: Tensor, second: Tensor, lam: Tensor, *, coalesce: bool = True
 ) -> Graphs:
-    """:func:`mix_batch` on graphs that are taken apart and checked (see :func:`mixable`)."""
-    _check_pair(a, b, lam)
-    x = a.nodes["x"]
+    """Mix graph ``first[g]`` of a pool with graph ``second[g]``, for every pair g at once.
+
+    Args:
+        pool: Graphs that were found :func:`mixable`.
+        first: The first graphs, as their places in the pool, ``[B]``.
+        second: The partners, ``[B]``.
+        lam: λ of each pair, ``[B]``.
+        coalesce: See :func:`mix_batch`.
+    """
+    _check_ratios(lam, first.numel())
+    x = pool.nodes["x"]
     lam = lam.to(device=x.device, dtype=x.dtype)
-    ratios = (lam, 1 - lam)
-    node_ptr = pointers(torch.maximum(a.node_ptr.diff(), b.node_ptr.diff()))
-    num_nodes = int(node_ptr[-1])
-
-    nodes = _mix_nodes((a, b), ratios, node_ptr, num_nodes)
-    halves = [
-        _weighted_edges(half, ratio, node_ptr) for half, ratio in zip((a, b), ratios, strict=True)
-    ]
+    counts = pool.node_ptr.diff()
+    node_ptr = pointers(torch.maximum(counts[first], counts[second]))
+    sides = torch.stack([first, second], 1)  # [B, 2]
+    ratios = torch.stack([lam, 1 - lam], 1)
+    nodes = _mix_nodes(pool, sides, ratios, node_ptr)
+    mixed = _weighted_edges(pool, sides, ratios, nodes, node_ptr)
     if bool(((lam == 0) | (lam == 1)).any()):  # weight 0 is no edge
-        halves = [keep_edges(half, half.edges["edge_weight"] != 0) for half in halves]
-    if coalesce or len(halves[0].edges) > 2:
-        edges, edge_ptr = _merge(halves, node_ptr, num_nodes)
-    else:
-        edges, edge_ptr = _interleave(*halves)
-    labels = _mix_labels(a.graphs, b.graphs, lam, num_classes)
-    return Graphs(nodes, edges, labels, node_ptr, edge_ptr)
-
-
-def _check_pair(a: Graphs, b: Graphs, lam: Tensor) -> None:
-    if a.num_graphs != b.num_graphs:
-        raise InputError(
-            f"Graphs are mixed in pairs, but the first batch has {a.num_graphs} graphs "
-            f"and the second {b.num_graphs}."
-        )
-    if not isinstance(lam, Tensor) or lam.shape != (a.num_graphs,):
-        given = f"shape {list(lam.shape)}" if isinstance(lam, Tensor) else repr(lam)
-        raise InputError(
-            f"lam must be a tensor with one λ a pair, shape [{a.num_graphs}]; got {given}."
-        )
-    if not bool(((lam >= 0) & (lam <= 1)).all()):  # NaN fails too
-        wrong = lam[~((lam >= 0) & (lam <= 1))][0].item()
-        raise InputError(f"λ must be in [0, 1]; got {wrong}.")
-    xa, xb = a.nodes["x"], b.nodes["x"]
-    if xa.size(1) != xb.size(1):
-        raise InputError(
-            f"The node features have different widths: {xa.size(1)} and {xb.size(1)}. "
-            f"Encode both graphs with the same feature set."
-        )
-    for level in ("nodes", "edges"):
-        mine, theirs = getattr(a, level), getattr(b, level)
-        for name in sorted(mine.keys() ^ theirs.keys()):
-            if name != "edge_weight":
-                raise InputError(
-                    f"Only one of the two graphs has {name!r}. Give it to both, or leave it out "
-                    f"with drop=[{name!r}]."
-                )
-        for name in mine.keys() & theirs.keys():
-            if name != "edge_index" and mine[name].shape[1:] != theirs[name].shape[1:]:
-                raise InputError(
-                    f"{name!r} has rows of shape {list(mine[name].shape[1:])} in one graph and "
-                    f"{list(theirs[name].shape[1:])} in the other; they must agree."
-                )
-
-
-def _mix_nodes(
-    pair: tuple[Graphs, Graphs], ratios: tuple[Tensor, Tensor], node_ptr: Tensor, num_nodes: int
-) -> dict[str, Tensor]:
-    """ṽ = λ v_A + (1 − λ) v_B, where a dummy node's features are zero."""
-    mixed: dict[str, Tensor] = {}
-    for half, ratio in zip(pair, ratios, strict=True):
-        factor = spread(ratio, half.node_ptr, half.num_nodes)
-        for name, value in half.nodes.items():
-            if name not in mixed:
-                mixed[name] = value.new_zeros(num_nodes, *value.shape[1:])
-            if half.num_graphs == 1:  # begins at 0 before and after; may be too large for a copy
-                mixed[name][: value.size(0)].addcmul_(value, _as_rows(factor, value))
-            else:
-                shift = spread((node_ptr - half.node_ptr)[:-1], half.node_ptr, half.num_nodes)
-                place = torch.arange(half.num_nodes, device=shift.device) + shift
-                mixed[name].index_add_(0, place, value * _as_rows(factor, value))
+        mixed = keep_edges(mixed, mixed.edges["edge_weight"] != 0)
+    if coalesce or len(mixed.edges) > 2:
+        mixed = _merge(mixed)
+    if "y" in pool.graphs:
+        rows = pool.graphs["y"]
+        share = _as_rows(lam, rows)
+        # NaN, a missing label, stays NaN
+        mixed.graphs["y"] = share * rows[first] + (1 - share) * rows[second]
     return mixed
 
 
-def _weighted_edges(half: Graphs, ratio: Tensor, node_ptr: Tensor) -> Graphs:
-    """One term of ẽ = λ e_A + (1 − λ) e_B, on the nodes of the mixed graphs."""
-    num_edges = half.edge_index.size(1)
-    weight = spread(ratio, half.edge_ptr, num_edges)
-    edges = {"edge_index": half.edge_index}
-    if half.num_graphs > 1:  # a single graph begins at 0 before and after
-        shift = spread(node_ptr[:-1] - half.node_ptr[:-1], half.edge_ptr, num_edges)
-        edges["edge_index"] = half.edge_index + shift
-    for name, value in half.edges.items():
-        if name not in ("edge_index", "edge_weight"):
-            edges[name] = value * _as_rows(weight, value)
-    given = half.edges.get("edge_weight")
-    edges["edge_weight"] = weight if given is None else weight * given.to(weight.dtype)
-    return Graphs(half.nodes, edges, {}, half.node_ptr, half.edge_ptr)
+def _check_ratios(lam: Tensor, count: int) -> None:
+    if not isinstance(lam, Tensor) or lam.shape != (count,):
+        given = f"shape {list(lam.shape)}" if isinstance(lam, Tensor) else repr(lam)
+        raise InputError(f"lam must be a tensor with one λ a pair, shape [{count}]; got {given}.")
+    if not bool(((lam >= 0) & (lam <= 1)).all()):  # NaN fails too
+        wrong = lam[~((lam >= 0) & (lam <= 1))][0].item()
+        raise InputError(f"λ must be in [0, 1]; got {wrong}.")
 
 
-def _interleave(a: Graphs, b: Graphs) -> tuple[dict[str, Tensor], Tensor]:
-    """The edges of a pair after each other, pair by pair: by counting, without sorting."""
-    starts = torch.stack([a.edge_ptr[:-1], b.edge_ptr[:-1] + a.edge_index.size(1)], 1)
-    counts = torch.stack([a.edge_ptr.diff(), b.edge_ptr.diff()], 1)
-    order, _ = ranges(starts.view(-1), counts.view(-1))
-    edges = {
-        "edge_index": torch.cat([a.edge_index, b.edge_index], 1).index_select(1, order),
-        "edge_weight": torch.cat([a.edges["edge_weight"], b.edges["edge_weight"]])[order],
+def _edge_term(graph: Graphs, name: str, share: Tensor) -> Tensor:
+    """What the edges of one graph bring to the mixture: their share of ``name``."""
+    value = graph.edges.get(name)
+    if value is None:  # no weights: all are 1
+        return share.expand(graph.edge_index.size(1))
+    return value.to(share.dtype) * share if name == "edge_weight" else value * share.to(value.dtype)
+
+
+def _mix_nodes(pool: Graphs, sides: Tensor, ratios: Tensor, node_ptr: Tensor) -> dict[str, Tensor]:
+    """ṽ = λ v_A + (1 − λ) v_B: each row of ṽ is a weighted sum of two rows of the pool."""
+    starts, counts = pool.node_ptr[sides], pool.node_ptr.diff()[sides]  # [B, 2]
+    number, graph, _ = ranges(torch.zeros_like(node_ptr[:-1]), node_ptr.diff())
+    number = number.unsqueeze(1)  # within its graph
+    there = number < counts.index_select(0, graph)  # else a dummy node, with features of zero
+    row = (starts.index_select(0, graph) + number).mul_(there)
+    weight = ratios.index_select(0, graph).mul_(there)
+    return {
+        name: F.embedding_bag(
+            row, value.view(len(value), -1), mode="sum", per_sample_weights=weight.to(value.dtype)
+        ).view(-1, *value.shape[1:])
+        for name, value in pool.nodes.items()
     }
-    return edges, a.edge_ptr + b.edge_ptr
 
 
-def _merge(
-    halves: list[Graphs], node_ptr: Tensor, num_nodes: int
-) -> tuple[dict[str, Tensor], Tensor]:
-    """The edges of both halves, each once and sorted: what both have is added."""
-    names = [name for name in halves[0].edges if name != "edge_index"]
+def _weighted_edges(
+    pool: Graphs, sides: Tensor, ratios: Tensor, nodes: dict[str, Tensor], node_ptr: Tensor
+) -> Graphs:
+    """ẽ = λ e_A + (1 − λ) e_B: the edges of A and then those of B, pair by pair."""
+    order, side, ptr = ranges(pool.edge_ptr[sides].view(-1), pool.edge_ptr.diff()[sides].view(-1))
+    shift = (node_ptr[:-1].unsqueeze(1) - pool.node_ptr[sides]).view(-1).index_select(0, side)
+    weight = ratios.view(-1).index_select(0, side)
+    edge_index = pool.edge_index.index_select(1, order).add_(shift)
+    edges = {"edge_index": edge_index}
+    for name, value in pool.edges.items():
+        if name not in ("edge_index", "edge_weight"):
+            edges[name] = value.index_select(0, order) * _as_rows(weight, value)
+    if "edge_weight" in pool.edges:
+        weight = weight * pool.edges["edge_weight"].index_select(0, order).to(weight.dtype)
+    return Graphs(nodes, {**edges, "edge_weight": weight}, {}, node_ptr, ptr[::2])
+
+
+def _merge(mixed: Graphs) -> Graphs:
+    """Each edge once, sorted: what both graphs of a pair have is added."""
+    names = [name for name in mixed.edges if name != "edge_index"]
     keys, values = merge_pair(
-        edge_keys(num_nodes, *(half.edge_index for half in halves)),
-        [torch.cat([half.edges[name] for half in halves]) for name in names],
+        edge_keys(mixed.num_nodes, mixed.edge_index), [mixed.edges[name] for name in names]
     )
-    edge_index = edges_of_keys(keys, num_nodes)
-    edges = {"edge_index": edge_index, **dict(zip(names, values, strict=True))}
-    return edges, edge_pointers(edge_index, node_ptr, num_nodes)
-
-
-def _mix_labels(
-    a: Mapping[str, Tensor], b: Mapping[str, Tensor], lam: Tensor, num_classes: int | None
-) -> dict[str, Tensor]:
-    """ỹ = λ y_A + (1 − λ) y_B; NaN, a missing label, stays NaN."""
-    if "y" not in a and "y" not in b:
-        return {}
-    if "y" not in a or "y" not in b:
-        raise InputError("Only one of the two graphs has a label y. Give it to both, or to none.")
-    rows_a, rows_b = (label_rows(y, lam.numel(), num_classes, lam.dtype) for y in (a["y"], b["y"]))
-    if rows_a.shape != rows_b.shape:
-        raise InputError(
-            f"The labels have different shapes: {list(rows_a.shape)} and {list(rows_b.shape)}."
-        )
-    share = _as_rows(lam, rows_a)
-    return {"y": share * rows_a + (1 - share) * rows_b}
+    edge_index = edges_of_keys(keys, mixed.num_nodes)
+    return Graphs(
+        nodes=mixed.nodes,
+        edges={"edge_index": edge_index, **dict(zip(names, values, strict=True))},
+        graphs=mixed.graphs,
+        node_ptr=mixed.node_ptr,
+        edge_ptr=edge_pointers(edge_index, mixed.node_ptr, mixed.num_nodes),
+    )
 
 
 def _as_rows(factor: Tensor, value: Tensor) -> Tensor:

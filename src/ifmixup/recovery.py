@@ -14,8 +14,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import coalesce
 
+from ifmixup.batches import take_apart
 from ifmixup.errors import RecoveryError
-from ifmixup.graphs import take_apart
 
 _NO_PAIR = "No pair of graphs could have made this one: "
 

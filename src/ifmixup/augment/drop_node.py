@@ -10,7 +10,8 @@ from torch_geometric.utils import scatter
 from ifmixup.augment.drawing import check_fraction, draw_seed, hash_uniform
 from ifmixup.augment.method import Method
 from ifmixup.augment.registry import register
-from ifmixup.graphs import keep_nodes, put_together, take_apart
+from ifmixup.batches import put_together, take_apart
+from ifmixup.graphs import keep_nodes
 
 
 @register("drop_node")

@@ -14,9 +14,11 @@ from ifmixup.augment.drawing import draw_seed, hash_integers, numpy_generator
 from ifmixup.augment.method import Method
 from ifmixup.augment.mix_plan import MixPlan, check_ratio_options, draw_plan
 from ifmixup.augment.registry import register
+from ifmixup.batches import put_together, take_apart
 from ifmixup.errors import InputError, choose
-from ifmixup.graphs import permute_nodes, put_together, ranges, select, take_apart
-from ifmixup.mixing import check_features, mix_graphs, mixable
+from ifmixup.graphs import concatenate, permute_nodes, ranges, select
+from ifmixup.mixable import check_features, mixable
+from ifmixup.mixing import mix_pairs
 
 
 @register("ifmixup")
@@ -100,15 +102,13 @@ class IfMixup(Method):
 
     def augment(self, batch: Batch, plan: MixPlan) -> Batch:
         """Mix each graph with its partner as ``plan`` says."""
-        graphs = mixable(batch, self.drop)
-        partners = select(graphs, plan.partner)
+        graphs = mixable(batch, self.drop, self.num_classes)
+        place = torch.arange(graphs.num_graphs, device=graphs.node_ptr.device)
+        partner = plan.partner
         if plan.node_order is not None:
-            partners = permute_nodes(partners, plan.node_order)
-        return put_together(
-            mix_graphs(
-                graphs, partners, plan.lam, num_classes=self.num_classes, coalesce=self.coalesce
-            )
-        )
+            shuffled = permute_nodes(select(graphs, partner), plan.node_order)
+            graphs, partner = concatenate(graphs, shuffled), place + graphs.num_graphs
+        return put_together(mix_pairs(graphs, place, partner, plan.lam, coalesce=self.coalesce))
 
     def _draw_partner(self, rng: np.random.Generator, batch: Batch) -> np.ndarray:
         count = batch.num_graphs
@@ -136,8 +136,7 @@ class IfMixup(Method):
             return None
         graphs = take_apart(batch)
         nodes, edges = graphs.node_ptr.diff()[partner], graphs.edge_ptr.diff()[partner]
-        place, _ = ranges(torch.zeros_like(nodes), nodes)
-        graph = torch.repeat_interleave(nodes, output_size=place.numel())
+        place, graph, _ = ranges(torch.zeros_like(nodes), nodes)
         salt = hash_integers(self.epoch // self.shuffle_every, nodes * 2**32 + edges)
         key = hash_integers(self._order_seed, salt[graph] + place)
         # One sort by (graph, key): 40 bits of key below 23 of the graph's number.

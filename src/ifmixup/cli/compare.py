@@ -41,7 +41,7 @@ class CompareOptions:
         address: The address of a Ray cluster; None starts one here.
         cpus_per_run: How many CPUs a run takes (ray).
         gpus_per_run: How many GPUs a run takes, such as 0.25 (ray).
-        device: auto, cpu, cuda or mps.
+        device: auto, cpu, cuda or mps; None: cpu, or with --gpus-per-run a GPU.
         name: What to call the study; the results go to ifmixup-runs/NAME.
         folder: Where the results go instead.
         root: Where the dataset lies.
@@ -65,7 +65,7 @@ class CompareOptions:
     address: str | None = None
     cpus_per_run: float = 1.0
     gpus_per_run: float = 0.0
-    device: str = "cpu"
+    device: str | None = None
     name: str | None = None
     folder: Path | None = None
     root: Path | None = None
@@ -129,7 +129,7 @@ def compare(options: Annotated[CompareOptions, tyro.conf.arg(name="")]) -> int:
 
 def _engine(options: CompareOptions) -> Engine:
     if options.engine == "local":
-        return LocalEngine(options.workers, options.device)
+        return LocalEngine(options.workers, options.device or "cpu")
     if options.engine == "ray":
         from ifmixup.study.engines.ray import RayEngine
 

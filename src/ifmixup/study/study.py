@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 
 from ifmixup.study.engines.engine import Engine, Task, Watcher
@@ -54,8 +55,10 @@ class Study:
         self, tasks: Sequence[Task], store: Store, engine: Engine, watcher: Watcher | None = None
     ) -> None:
         """Run ``tasks``; each result is stored as it comes."""
-        for outcome in engine.execute(tasks, self.data, watcher):
-            store.add(outcome)
+        # Closed at once when storing fails or Ctrl-C comes, so that no worker is left behind.
+        with closing(engine.execute(tasks, self.data, watcher)) as outcomes:
+            for outcome in outcomes:
+                store.add(outcome)
 
     def pending(
         self, specs: Iterable[RunSpec], store: Store, *, retry_failed: bool = False

@@ -11,8 +11,9 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
+from ifmixup.batches import put_together, take_apart
 from ifmixup.errors import InputError
-from ifmixup.graphs import Graphs, put_together, select, take_apart
+from ifmixup.graphs import Graphs, select
 
 _KEPT = ("x", "edge_index", "edge_attr", "edge_weight", "y")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Protocol
@@ -67,6 +67,6 @@ class Engine(Protocol):
 
     def execute(
         self, tasks: Sequence[Task], data: Packed, watcher: Watcher | None = None
-    ) -> Iterator[Outcome]:
+    ) -> Generator[Outcome, None, None]:
         """Execute all ``tasks``. Closing the iterator ends what is still running."""
         ...

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -41,7 +41,7 @@ class LocalEngine:
 
     def execute(
         self, tasks: Sequence[Task], data: Packed, watcher: Watcher | None = None
-    ) -> Iterator[Outcome]:
+    ) -> Generator[Outcome, None, None]:
         """Execute all ``tasks``; closing the iterator ends the workers."""
         if not tasks:
             return

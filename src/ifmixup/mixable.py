@@ -1,0 +1,65 @@
+"""What can be mixed: a batch taken apart and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from torch import Tensor
+from torch_geometric.data import Data
+
+from ifmixup.batches import take_apart
+from ifmixup.errors import InputError
+from ifmixup.graphs import Graphs, without_repeated_edges
+from ifmixup.labels import label_rows
+
+
+def mixable(batch: Data, drop: Collection[str] = (), num_classes: int | None = None) -> Graphs:
+    """Take a batch apart and see that it can be mixed: each edge once, labels as rows."""
+    graphs = take_apart(batch)
+    for level in (graphs.nodes, graphs.edges, graphs.graphs):
+        for name in drop:
+            level.pop(name, None)
+    x = check_features(batch)
+    weight = graphs.edges.get("edge_weight")
+    if weight is not None and weight.dim() != 1:
+        raise InputError(f"edge_weight must have the shape [E]; got {list(weight.shape)}.")
+    for name, value in {**graphs.nodes, **graphs.edges}.items():
+        if name != "edge_index":
+            _check_attribute(graphs, name, value)
+    y = graphs.graphs.get("y")
+    graphs.graphs.clear()  # other graph attributes speak of one graph
+    if y is not None:
+        graphs.graphs["y"] = label_rows(y, graphs.num_graphs, num_classes, x.dtype)
+    return without_repeated_edges(graphs)
+
+
+def check_features(batch: Data) -> Tensor:
+    """The node features ``x``, if they can be mixed."""
+    x = batch.get("x") if isinstance(batch, Data) else None
+    if x is None:
+        raise InputError(
+            "The graph has no node features x. Give it some, for example one-hot degrees "
+            "(torch_geometric.transforms.OneHotDegree)."
+        )
+    if not x.is_floating_point() or x.dim() != 2:
+        raise InputError(
+            f"Node features x must be floats of shape [N, d]; got {x.dtype} {list(x.shape)}. "
+            f"One-hot encode class numbers (torch.nn.functional.one_hot), then .float()."
+        )
+    return x
+
+
+def _check_attribute(graphs: Graphs, name: str, value: Tensor) -> None:
+    if not value.is_floating_point():
+        raise InputError(
+            f"The attribute {name!r} is {value.dtype} and cannot be interpolated. "
+            f"One-hot encode it, or leave it out with drop=[{name!r}]."
+        )
+    # A sum is finite only if all its terms are: one cheap pass, and a second to find the culprit.
+    if not bool(value.sum().isfinite()) and not bool(value.isfinite().all()):
+        row = int((~value.isfinite()).view(value.size(0), -1).any(1).nonzero()[0])
+        place = graphs.node_graph if name in graphs.nodes else graphs.edge_graph
+        raise InputError(
+            f"The attribute {name!r} of graph {int(place[row])} in the batch is not finite "
+            f"(row {row}). Replace NaN and infinity before mixing."
+        )

@@ -1,0 +1,197 @@
+"""Runs on a Ray cluster (extra ``ifmixup[ray]``)."""
+
+from __future__ import annotations
+
+import logging
+import os
+import warnings
+from collections import Counter, deque
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import islice
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ifmixup.errors import InputError, import_extra
+from ifmixup.study.engines.engine import Outcome, Task, Watcher
+from ifmixup.study.engines.messages import Message, order, outcome, perform
+from ifmixup.training import Packed, RunSpec
+
+AHEAD = 4  # how many runs a slot are submitted at once: none idles, and the cluster is not flooded
+
+
+class RayEngine:
+    """Executes runs as tasks of a Ray cluster, whose nodes have ifmixup installed.
+
+    The dataset is put into the object store once; the workers of a node share it. A run whose
+    worker or node is lost goes elsewhere; a run that raises is an outcome like any other.
+
+    Args:
+        address: An existing cluster, such as ``auto``, ``10.0.0.1:6379`` or ``ray://host:10001``;
+            None for what the environment variable ``RAY_ADDRESS`` names, else for one that is
+            started here and ends with the execution.
+        cpus_per_run: CPUs that a run reserves; it uses one thread in any case.
+        gpus_per_run: GPUs that a run reserves; a fraction lets several runs share one.
+        device: ``auto``, ``cpu``, ``cuda`` or ``mps``; None for ``auto`` where a run reserves a
+            GPU, else ``cpu``.
+        retries: How often a run is tried again when its worker or node was lost.
+    """
+
+    def __init__(
+        self,
+        address: str | None = None,
+        cpus_per_run: float = 1.0,
+        gpus_per_run: float = 0.0,
+        device: str | None = None,
+        retries: int = 2,
+    ) -> None:
+        if cpus_per_run < 0 or gpus_per_run < 0 or cpus_per_run + gpus_per_run == 0:
+            raise InputError(
+                "A run needs a part of a CPU or of a GPU; got "
+                f"cpus_per_run={cpus_per_run} and gpus_per_run={gpus_per_run}."
+            )
+        if retries < 0:
+            raise InputError(f"retries must be at least 0; got {retries}.")
+        self.address = address
+        self.needs = {"CPU": cpus_per_run, "GPU": gpus_per_run}
+        self.device = device or ("auto" if gpus_per_run else "cpu")
+        self.retries = retries
+
+    def execute(
+        self, tasks: Sequence[Task], data: Packed, watcher: Watcher | None = None
+    ) -> Generator[Outcome, None, None]:
+        """Execute all ``tasks``; closing the iterator cancels what is left.
+
+        Ray does not say when a run begins: as many of those submitted as there are slots are
+        taken for started. No epochs are told.
+        """
+        if not tasks:
+            return
+        # Outcomes tell what was lost; Ray would print pages of it to the standard output.
+        os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "Raylet is terminated|marked dead")
+        ray = import_extra("ray", "ray")
+        with self._connected(ray):
+            for found in self._work(ray, tasks, data, watcher):
+                if watcher is not None:
+                    watcher.finished(found)
+                yield found
+
+    def _work(
+        self, ray: ModuleType, tasks: Sequence[Task], data: Packed, watcher: Watcher | None
+    ) -> Generator[Outcome, None, None]:
+        # Ray's own retries are off: they have no end for a run that is out of memory.
+        remote = ray.remote(_perform).options(
+            num_cpus=self.needs["CPU"], num_gpus=self.needs["GPU"], max_retries=0
+        )
+        shared = ray.put(_to_arrays(data.to(torch.device("cpu")).to_dict()))
+        waiting = deque(range(len(tasks)))
+        flying: dict[Any, int] = {}
+        begun: set[Any] = set()
+        lost: Counter[int] = Counter()
+        try:
+            while waiting or flying:
+                slots = self._slots(ray)
+                while waiting and len(flying) < AHEAD * slots:
+                    place = waiting.popleft()
+                    flying[remote.remote(order(tasks[place], self.device), shared)] = place
+                for reference in islice(flying, slots):
+                    if watcher is not None and reference not in begun:
+                        watcher.started(tasks[flying[reference]][0])
+                    begun.add(reference)
+                (reference,), _ = ray.wait(list(flying), num_returns=1)
+                place = flying.pop(reference)
+                spec = tasks[place][0]
+                found = self._collect(ray, spec, reference)
+                if isinstance(found, Exception):
+                    lost[place] += 1
+                    if lost[place] <= self.retries:
+                        waiting.appendleft(place)
+                        continue
+                    found = Outcome(spec, error=_reason(found, lost[place]))
+                yield found
+        finally:
+            for reference in flying:
+                with suppress(Exception):  # the cluster may be gone
+                    ray.cancel(reference, force=True)
+
+    def _collect(self, ray: ModuleType, spec: RunSpec, reference: Any) -> Outcome | Exception:
+        """What became of a run, or the error by which its worker was lost."""
+        try:
+            return outcome(spec, ray.get(reference))
+        except ray.exceptions.RayTaskError as error:  # ifmixup is not installed there, say
+            return Outcome(spec, error=f"{type(error.cause).__name__}: {error.cause}")
+        except ray.exceptions.RayError as error:
+            return error
+
+    @contextmanager
+    def _connected(self, ray: ModuleType) -> Iterator[None]:
+        """Connected to a cluster; what was there before is left as it was."""
+        if ray.is_initialized():
+            yield
+            return
+        address = self.address or os.environ.get("RAY_ADDRESS") or "local"
+        if address == "local":
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        try:
+            ray.init(
+                address=address,
+                include_dashboard=False if address == "local" else None,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+            )
+        except (OSError, RuntimeError, ValueError) as error:
+            raise InputError(
+                f"There is no Ray cluster to be had at {address!r}: {error}"
+            ) from error
+        try:
+            there = ray.cluster_resources()
+            for kind, need in self.needs.items():
+                # Other clusters may grow when they are asked to; this one cannot.
+                if address == "local" and need > there.get(kind, 0):
+                    raise InputError(
+                        f"A run asks for {need:g} {kind}; there is {there.get(kind, 0):g} here."
+                    )
+            yield
+        finally:
+            ray.shutdown()
+
+    def _slots(self, ray: ModuleType) -> int:
+        """How many runs the cluster can execute at once, as it is now."""
+        there = ray.cluster_resources()
+        return max(
+            1, *(int(there.get(kind, 0) / need) for kind, need in self.needs.items() if need)
+        )
+
+
+def _perform(message: Message, arrays: dict[str, Any]) -> Message:
+    return perform(message, Packed.of(_to_tensors(arrays)))
+
+
+def _to_arrays(values: dict[str, Any]) -> dict[str, Any]:
+    """Tensors as arrays, which Ray's workers read in shared memory, without a copy."""
+    return {
+        name: _to_arrays(value)
+        if isinstance(value, dict)
+        else (value.numpy() if isinstance(value, Tensor) else value)
+        for name, value in values.items()
+    }
+
+
+def _to_tensors(values: dict[str, Any]) -> dict[str, Any]:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The given NumPy array is not writable")
+        return {
+            name: _to_tensors(value)
+            if isinstance(value, dict)
+            else (torch.from_numpy(value) if isinstance(value, np.ndarray) else value)
+            for name, value in values.items()
+        }
+
+
+def _reason(error: Exception, tries: int) -> str:
+    times = "" if tries == 1 else f" (tried {tries} times)"
+    return f"{type(error).__name__}{times}: {error}"
