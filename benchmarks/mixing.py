@@ -144,9 +144,9 @@ KEEP_MEMORY = "glibc.malloc.mmap_threshold=8589934592:glibc.malloc.trim_threshol
 def growth(keep_memory: bool) -> dict[str, Any]:
     """How time and memory grow with the size of two graphs; each mix in a process of its own.
 
-    The kernel hands out new memory page by page, zeroed, which costs more than the arithmetic. Small
-    tensors reuse memory, large ones do not, unless the allocator is told to keep it: so the growth of
-    the work itself is what is measured with ``keep_memory``.
+    The kernel hands out new memory page by page, zeroed, which costs more than the arithmetic.
+    Small tensors reuse memory, large ones do not, unless the allocator is told to keep it: so the
+    growth of the work itself is what is measured with ``keep_memory``.
     """
     environment = {**os.environ, **({"GLIBC_TUNABLES": KEEP_MEMORY} if keep_memory else {})}
     runs: dict[int, list[dict[str, float]]] = {SMALL: [], LARGE: []}

@@ -127,10 +127,13 @@ def _check_edge_index(edge_index: Tensor, num_nodes: int) -> None:
             f"edge_index must be integers of shape [2, E]; "
             f"got {edge_index.dtype} of shape {list(edge_index.shape)}."
         )
-    if edge_index.numel() and not 0 <= int(edge_index.min()) <= int(edge_index.max()) < num_nodes:
+    if not edge_index.numel():
+        return
+    low, high = (int(end) for end in edge_index.aminmax())
+    if low < 0 or high >= num_nodes:
         raise InputError(
-            f"edge_index names nodes from {int(edge_index.min())} to {int(edge_index.max())}, but "
-            f"there are {num_nodes} nodes, numbered from 0 to {num_nodes - 1}."
+            f"edge_index names nodes from {low} to {high}, but there are {num_nodes} nodes, "
+            f"numbered from 0 to {num_nodes - 1}."
         )
 
 

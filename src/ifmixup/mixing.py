@@ -31,6 +31,7 @@ from ifmixup.graphs import (
     keep_edges,
     pointers,
     ranges,
+    take_edges,
 )
 from ifmixup.mixable import mixable
 
@@ -197,7 +198,7 @@ def _weighted_edges(
     order, side, ptr = ranges(pool.edge_ptr[sides].view(-1), pool.edge_ptr.diff()[sides].view(-1))
     shift = (node_ptr[:-1].unsqueeze(1) - pool.node_ptr[sides]).view(-1).index_select(0, side)
     weight = ratios.view(-1).index_select(0, side)
-    edge_index = pool.edge_index.index_select(1, order).add_(shift)
+    edge_index = take_edges(pool.edge_index, order).add_(shift)
     edges = {"edge_index": edge_index}
     for name, value in pool.edges.items():
         if name not in ("edge_index", "edge_weight"):
