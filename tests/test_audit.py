@@ -70,3 +70,16 @@ def test_ten_thousand_pairs_of_every_dataset_come_back(name, beta):
     assert found.holds, found.reasons
     assert (found.recovered, found.coinciding) == (10_000, 0)
     assert found.largest_error <= 1e-5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"pairs": 0}, "at least one pair; got 0"),
+        ({"alpha": 0.0}, "alpha > 0 and beta > 0"),
+        ({"alpha": 1e12, "beta": 1e12}, "nothing but λ = 0.5"),
+    ],
+)
+def test_options_that_make_no_sense(options, message):
+    with pytest.raises(InputError, match=message):
+        audit([A, B], **{"pairs": 3, **options})

@@ -39,3 +39,8 @@ def test_features_are_floats_in_rows():
         batch.x = wrong
         with pytest.raises(InputError, match="ode features x"):
             check_features(batch)
+
+
+def test_what_is_mixed_cannot_be_dropped():
+    with pytest.raises(InputError, match="x and edge_index cannot be dropped"):
+        mixable(batch_of(2), ["x"])

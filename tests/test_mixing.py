@@ -294,6 +294,17 @@ HETERO = HeteroData()
         (with_(triangle(), edge_weight=torch.tensor([1.0] * 5 + [math.inf])), ValueError, "finite"),
         (with_(triangle(), edge_weight=torch.ones(6, 1)), ValueError, r"shape \[E\]; got \[6, 1\]"),
         (with_(triangle(), edge_attr=torch.ones(6, 2)), ValueError, "Only one.*has 'edge_attr'"),
+        (
+            with_(triangle(), edge_weight=torch.ones(5)),
+            ValueError,
+            "edge_weight has 5 rows, but .* 6",
+        ),
+        (
+            with_(triangle(), edge_attr=torch.ones(3, 1)),
+            ValueError,
+            "edge_attr has 3 rows, but .* 6",
+        ),
+        (Data(x=torch.ones(2, 2), adj_t=torch.eye(2)), ValueError, "sparse matrix.*ToSparseTensor"),
         (HETERO, TypeError, "HeteroData.*to_homogeneous"),
         ("a graph", TypeError, "Expected a PyG Data.*str"),
     ],
@@ -345,3 +356,44 @@ def test_large_but_finite_features_are_no_error():
 def test_different_devices():
     with pytest.raises(ValueError, match="different devices: cpu and meta"):
         mix(edge(), edge().to("meta"), 0.5, num_classes=3)
+
+
+def test_numbers_of_32_bits_do_not_overflow():
+    n = 60_000
+    a = Data(x=torch.ones(n, 1), edge_index=torch.tensor([[n - 1, 5], [n - 2, n - 1]]).int())
+    mixed = mix(a, a, 0.75)
+    assert mixed.edge_index.tolist() == [[5, n - 1], [n - 1, n - 2]]
+
+
+def test_an_edge_of_weight_zero_stays_whatever_the_other_pairs_are():
+    a = with_(edge(), edge_weight=torch.tensor([0.0, 1.0]))
+    batch = Batch.from_data_list([a, with_(edge(), edge_weight=torch.ones(2))])
+    for shares in ([0.75, 0.75], [0.75, 1.0]):
+        mixed = mix_batch(batch, batch, torch.tensor(shares), num_classes=3)
+        assert mixed[0].edge_index.tolist() == mix(a, a, 0.75, num_classes=3).edge_index.tolist()
+
+
+def test_a_missing_label_without_a_share_is_no_matter():
+    a, b = with_(edge(), y=torch.tensor([[1.0]])), with_(edge(), y=torch.tensor([[math.nan]]))
+    assert mix(a, b, 1.0).y.tolist() == [[1.0]]
+    pair = (Batch.from_data_list([a, a]), Batch.from_data_list([b, b]))
+    y = mix_batch(*pair, torch.tensor([1.0, 0.5])).y
+    assert y[0] == 1.0
+    assert y[1].isnan()
+
+
+@pytest.mark.parametrize("lam", [None, "0.5"])
+def test_a_ratio_is_a_number(lam):
+    with pytest.raises(TypeError, match="λ must be a number"):
+        mix(edge(), edge(), lam, num_classes=3)
+
+
+def test_node_attributes_of_any_shape():
+    a, b = triangle(), edge()
+    a.frame, b.frame = torch.ones(3, 2, 2).transpose(1, 2), torch.zeros(2, 2, 2)
+    a.charge, b.charge = torch.ones(3), torch.zeros(2)
+    single = mix(a, b, 0.75, num_classes=3)
+    batch = mix_batch(as_batch(a), as_batch(b), torch.tensor([0.75]), num_classes=3)
+    assert torch.equal(single.frame, torch.full((3, 2, 2), 0.75))
+    assert torch.equal(batch.frame, single.frame)
+    assert torch.equal(batch.charge, single.charge)

@@ -160,3 +160,16 @@ def test_a_ratio_finer_than_the_features_tell_is_an_error_and_not_a_guess():
         RecoveryError, match=r"too near 0.5 or 1 for the precision of the node features"
     ):
         recover(mix(a, b, 1 - 1e-6), features=skewed)
+
+
+def test_one_graph_at_a_time():
+    batch = Batch.from_data_list([graph([0]), graph([1])])
+    with pytest.raises(RecoveryError, match="got a batch of 2"):
+        recover(batch)
+
+
+def test_weights_are_floats():
+    data = mixed([1.0])
+    data.edge_weight = data.edge_weight.long()
+    with pytest.raises(RecoveryError, match="must be floats"):
+        recover(data)

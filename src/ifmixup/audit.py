@@ -76,6 +76,10 @@ def audit(
     """
     if len(dataset) < 2:
         raise InputError(f"An audit needs at least two graphs to pair; got {len(dataset)}.")
+    if pairs < 1:
+        raise InputError(f"An audit needs at least one pair; got {pairs}.")
+    if not (alpha > 0 and beta > 0):
+        raise InputError(f"Beta(alpha, beta) needs alpha > 0 and beta > 0; got ({alpha}, {beta}).")
     values = feature_set(dataset)
     independent = linearly_independent(values)
     one_hot = bool(((values == 0) | (values == 1)).all()) and bool((values.sum(1) == 1).all())
@@ -152,7 +156,8 @@ def _mixtures(
 def _draw_lam(rng: np.random.Generator, alpha: float, beta: float) -> float:
     """λ as float32 holds it, strictly inside (0, 1) and not too near 0.5."""
     eps = torch.finfo(torch.float32).eps
-    while True:
+    for _ in range(10_000):
         lam = float(np.clip(np.float32(rng.beta(alpha, beta)), eps, 1 - eps))
         if abs(lam - 0.5) > _HALF_MARGIN:
             return lam
+    raise InputError(f"Beta({alpha}, {beta}) draws nothing but λ = 0.5, which Lemma 1 excludes.")

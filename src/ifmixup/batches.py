@@ -35,10 +35,16 @@ def take_apart(batch: Data) -> Graphs:
     num_graphs = node_ptr.numel() - 1
     edge_index = batch.edge_index
     if edge_index is None:
+        if batch.get("adj_t") is not None or batch.get("adj") is not None:
+            raise InputError(
+                "The graph has its edges as a sparse matrix (adj_t). Give them as edge_index: "
+                "leave out the transform ToSparseTensor."
+            )
         edge_index = node_ptr.new_empty(2, 0)
     elif isinstance(edge_index, EdgeIndex):
         edge_index = edge_index.as_tensor()
     _check_edge_index(edge_index, num_nodes)
+    edge_index = edge_index.long()  # numbers of edges, i · n + j, need 64 bits
 
     nodes: dict[str, Tensor] = {}
     edges: dict[str, Tensor] = {"edge_index": edge_index}
@@ -51,6 +57,11 @@ def take_apart(batch: Data) -> Graphs:
             graphs[key] = value
         elif isinstance(value, Tensor) and value.dim() > 0:
             rows = value.size(0)
+            if key in ("edge_weight", "edge_attr") and rows != num_edges:
+                raise InputError(
+                    f"{key} has {rows} rows, but there are {num_edges} edges; one row an edge is "
+                    f"needed."
+                )
             if "edge" in key and rows == num_edges:
                 edges[key] = value
             elif rows == num_nodes and key != "y":

@@ -16,6 +16,8 @@ from ifmixup.labels import label_rows
 def mixable(batch: Data, drop: Collection[str] = (), num_classes: int | None = None) -> Graphs:
     """Take a batch apart and see that it can be mixed: each edge once, labels as rows."""
     graphs = take_apart(batch)
+    if "x" in drop or "edge_index" in drop:
+        raise InputError("x and edge_index cannot be dropped: they are what is mixed.")
     for level in (graphs.nodes, graphs.edges, graphs.graphs):
         for name in drop:
             level.pop(name, None)
@@ -53,7 +55,7 @@ def _check_attribute(graphs: Graphs, name: str, value: Tensor) -> None:
     if not value.is_floating_point():
         raise InputError(
             f"The attribute {name!r} is {value.dtype} and cannot be interpolated. "
-            f"One-hot encode it, or leave it out with drop=[{name!r}]."
+            f"One-hot encode it (or .float() a number), or leave it out with drop=[{name!r}]."
         )
     # A sum is finite only if all its terms are: one cheap pass, and a second to find the culprit.
     if not bool(value.sum().isfinite()) and not bool(value.isfinite().all()):

@@ -22,7 +22,7 @@ from torch_geometric.data import Batch, Data
 
 from ifmixup.batches import check_devices, put_together
 from ifmixup.edge_keys import edge_keys, edges_of_keys, merge_pair
-from ifmixup.errors import InputError
+from ifmixup.errors import InputError, InputTypeError
 from ifmixup.graphs import (
     Graphs,
     check_alike,
@@ -59,6 +59,8 @@ def mix(
         mixed in the same way. Graph attributes other than ``y`` are left out: they speak of one
         graph.
     """
+    if not isinstance(lam, (int, float, Tensor)):
+        raise InputTypeError(f"λ must be a number in [0, 1]; got {lam!r}.")
     check_devices(a, b)
     one, other = mixable(a, drop, num_classes), mixable(b, drop, num_classes)
     check_alike(one, other)
@@ -79,10 +81,7 @@ def mix(
         [torch.cat([_edge_term(graph, name, share) for graph, share in terms]) for name in names],
     )
     edges = dict(zip(names, values, strict=True))
-    labels = {
-        name: ratio.to(y.dtype) * y + (1 - ratio).to(y.dtype) * other.graphs[name]
-        for name, y in one.graphs.items()
-    }
+    labels = {name: _mix_labels(y, other.graphs[name], ratio) for name, y in one.graphs.items()}
     return Data(**nodes, edge_index=edges_of_keys(keys, n), **edges, **labels)
 
 
@@ -145,16 +144,14 @@ def mix_pairs(
     sides = torch.stack([first, second], 1)  # [B, 2]
     ratios = torch.stack([lam, 1 - lam], 1)
     nodes = _mix_nodes(pool, sides, ratios, node_ptr)
-    mixed = _weighted_edges(pool, sides, ratios, nodes, node_ptr)
-    if bool(((lam == 0) | (lam == 1)).any()):  # weight 0 is no edge
-        mixed = keep_edges(mixed, mixed.edges["edge_weight"] != 0)
+    mixed, share = _weighted_edges(pool, sides, ratios, nodes, node_ptr)
+    if bool(((lam == 0) | (lam == 1)).any()):  # a graph with a share of 0 has no edges here
+        mixed = keep_edges(mixed, share != 0)
     if coalesce or len(mixed.edges) > 2:
         mixed = _merge(mixed)
     if "y" in pool.graphs:
         rows = pool.graphs["y"]
-        share = _as_rows(lam, rows)
-        # NaN, a missing label, stays NaN
-        mixed.graphs["y"] = share * rows[first] + (1 - share) * rows[second]
+        mixed.graphs["y"] = _mix_labels(rows[first], rows[second], lam)
     return mixed
 
 
@@ -185,7 +182,10 @@ def _mix_nodes(pool: Graphs, sides: Tensor, ratios: Tensor, node_ptr: Tensor) ->
     weight = ratios.index_select(0, graph).mul_(there)
     return {
         name: F.embedding_bag(
-            row, value.view(len(value), -1), mode="sum", per_sample_weights=weight.to(value.dtype)
+            row,
+            value.flatten(1) if value.dim() > 1 else value.unsqueeze(1),
+            mode="sum",
+            per_sample_weights=weight.to(value.dtype),
         ).view(-1, *value.shape[1:])
         for name, value in pool.nodes.items()
     }
@@ -193,19 +193,20 @@ def _mix_nodes(pool: Graphs, sides: Tensor, ratios: Tensor, node_ptr: Tensor) ->
 
 def _weighted_edges(
     pool: Graphs, sides: Tensor, ratios: Tensor, nodes: dict[str, Tensor], node_ptr: Tensor
-) -> Graphs:
-    """ẽ = λ e_A + (1 − λ) e_B: the edges of A and then those of B, pair by pair."""
+) -> tuple[Graphs, Tensor]:
+    """ẽ = λ e_A + (1 − λ) e_B: the edges of A, then those of B, pair by pair; and their share."""
     order, side, ptr = ranges(pool.edge_ptr[sides].view(-1), pool.edge_ptr.diff()[sides].view(-1))
     shift = (node_ptr[:-1].unsqueeze(1) - pool.node_ptr[sides]).view(-1).index_select(0, side)
-    weight = ratios.view(-1).index_select(0, side)
+    share = ratios.view(-1).index_select(0, side)
     edge_index = take_edges(pool.edge_index, order).add_(shift)
     edges = {"edge_index": edge_index}
     for name, value in pool.edges.items():
         if name not in ("edge_index", "edge_weight"):
-            edges[name] = value.index_select(0, order) * _as_rows(weight, value)
+            edges[name] = value.index_select(0, order) * _as_rows(share, value)
+    edges["edge_weight"] = share
     if "edge_weight" in pool.edges:
-        weight = weight * pool.edges["edge_weight"].index_select(0, order).to(weight.dtype)
-    return Graphs(nodes, {**edges, "edge_weight": weight}, {}, node_ptr, ptr[::2])
+        edges["edge_weight"] = share * pool.edges["edge_weight"].index_select(0, order).to(share)
+    return Graphs(nodes, edges, {}, node_ptr, ptr[::2]), share
 
 
 def _merge(mixed: Graphs) -> Graphs:
@@ -222,6 +223,13 @@ def _merge(mixed: Graphs) -> Graphs:
         node_ptr=mixed.node_ptr,
         edge_ptr=edge_pointers(edge_index, mixed.node_ptr, mixed.num_nodes),
     )
+
+
+def _mix_labels(a: Tensor, b: Tensor, lam: Tensor) -> Tensor:
+    """ỹ = λ y_A + (1 − λ) y_B; a missing label (NaN) stays missing, unless it has no share."""
+    share = _as_rows(lam, a)
+    mixed = share * a + (1 - share) * b
+    return torch.where(share == 1, a, torch.where(share == 0, b, mixed))
 
 
 def _as_rows(factor: Tensor, value: Tensor) -> Tensor:

@@ -56,9 +56,16 @@ def recover(mixed: Data, *, features: Tensor | None = None) -> Recovery:
         RecoveryError: λ = 0.5, V is linearly dependent, or no pair could have made ``mixed``.
     """
     graphs = take_apart(mixed)
+    if graphs.num_graphs > 1:
+        raise RecoveryError(
+            f"One mixed graph is recovered at a time; got a batch of {graphs.num_graphs}. "
+            f"Take batch[i], or loop over batch.to_data_list()."
+        )
     if mixed.x is None or not mixed.x.is_floating_point():
         raise RecoveryError("The mixed graph has no float node features x.")
     weight = mixed.edge_weight
+    if weight is not None and not weight.is_floating_point():
+        raise RecoveryError(f"The edge weights must be floats; got {weight.dtype}.")
     if weight is None:
         weight = torch.ones_like(graphs.edge_index[0], dtype=mixed.x.dtype)
     edge_index, weight = coalesce(graphs.edge_index, weight, graphs.num_nodes)

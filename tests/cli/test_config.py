@@ -9,8 +9,8 @@ def test_options_of_a_file_stand_before_those_typed(tmp_path):
     path.write_text('epochs = 5\nmodels = ["gcn", "gin"]\nuse_edge_attr = true\nresume = false\n')
     typed = ["compare", "MUTAG", "--epochs", "7", "--config", str(path)]
     assert expand_config(typed) == [
-        "compare", "--epochs", "5", "--models", "gcn", "gin", "--use-edge-attr", "--no-resume",
-        "MUTAG", "--epochs", "7",
+        "compare", "MUTAG", "--epochs", "5", "--models", "gcn", "gin", "--use-edge-attr",
+        "--no-resume", "--epochs", "7",
     ]  # fmt: skip
     assert expand_config(["compare", f"--config={path}"])[1:3] == ["--epochs", "5"]
 
@@ -57,3 +57,10 @@ def test_tables_and_missing_names():
         as_arguments({"model": {"hidden": 3}})
     with pytest.raises(InputError, match="--config needs the name"):
         expand_config(["compare", "--config"])
+
+
+def test_a_list_at_the_end_of_a_file_does_not_swallow_the_dataset(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text('models = ["gcn", "gin"]\n')
+    words = expand_config(["compare", "MUTAG", "--config", str(path), "--folds", "3"])
+    assert words == ["compare", "MUTAG", "--models", "gcn", "gin", "--folds", "3"]

@@ -75,3 +75,11 @@ def test_files_that_are_no_checkpoint(tmp_path, capsys, kind, message):
     with pytest.raises(CheckpointError, match=message):
         load_checkpoint(path)
     assert "run by the file" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("content", [b".", b"j\x13", b"\x80\x02", b"PK\x03\x04"])
+def test_short_files(tmp_path, content):
+    path = tmp_path / "model.pt"
+    path.write_bytes(content)
+    with pytest.raises(CheckpointError, match="not a checkpoint of ifmixup"):
+        load_checkpoint(path)

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from ifmixup.errors import CheckpointError
-from ifmixup.training import Settings, load_checkpoint, train
+from ifmixup.training import Checkpoint, Settings, load_checkpoint, save_checkpoint, train
 
 SETTINGS = Settings(epochs=6, hidden=8, layers=2, method="ifmixup", dropout=0.5)
 ALL = {"train": torch.arange(150), "test": torch.arange(150, 188)}
@@ -67,3 +67,11 @@ def test_the_checkpoint_says_what_it_is(mutag, tmp_path):
     about = load_checkpoint(path).about
     assert (about["dataset"], about["graphs"], about["num_features"]) == ("MUTAG", 150, 7)
     assert Settings.of(about["settings"]) == SETTINGS
+
+
+def test_a_checkpoint_without_its_state_is_damaged(mutag, tmp_path):
+    path = tmp_path / "model.pt"
+    train(SETTINGS, mutag, **ALL, save=path)
+    save_checkpoint(path, Checkpoint(load_checkpoint(path).about, {}))
+    with pytest.raises(CheckpointError, match="damaged checkpoint"):
+        train(SETTINGS, mutag, **ALL, save=path, resume=True)

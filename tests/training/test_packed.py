@@ -56,6 +56,12 @@ def test_the_fingerprint_is_of_the_content():
         ({"y": torch.tensor([0.5])}, "Graph 1 has no single class number"),
         ({"y": torch.tensor([1, 0])}, "Graph 1 has no single class number"),
         ({"y": torch.tensor([-1])}, "Class numbers start at 0; got -1"),
+        ({"x": torch.ones(2, 1).long()}, "Graph 1 has features x of torch.int64.*One-hot"),
+        (
+            {"x": torch.ones(2, 3)},
+            r"Graphs 0 and 1 differ: rows of x have the shapes \[1\] and \[3\]",
+        ),
+        ({"edge_attr": torch.ones(1, 2)}, "Graphs 0 and 1 differ: only one of them has edge_attr"),
     ],
 )
 def test_what_cannot_be_packed(change, message):
@@ -69,3 +75,11 @@ def test_what_cannot_be_packed(change, message):
 def test_two_graphs_at_least():
     with pytest.raises(InputError, match="at least two graphs is needed; got 1"):
         pack(graphs()[:1])
+
+
+def test_types_are_those_of_training():
+    data = graphs()
+    data[0].x, data[0].y = data[0].x.double(), data[0].y.int()
+    data[1].x = data[1].x.double()
+    packed = pack(data)
+    assert (packed.graphs.nodes["x"].dtype, packed.y.dtype) == (torch.float32, torch.int64)

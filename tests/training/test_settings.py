@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 
@@ -55,3 +56,23 @@ def test_making_settings_draws_nothing():
     before = torch.get_rng_state()
     Settings(model="gin", hidden=1_000_000)
     assert torch.equal(torch.get_rng_state(), before)
+
+
+def test_the_same_value_is_the_same_setting():
+    assert Settings(dropout=0).relevant() == Settings(dropout=0.0).relevant()
+    assert type(Settings(dropout=0).dropout) is float
+    assert type(Settings(epochs=np.int64(2)).epochs) is int
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"epochs": 2.5}, "epochs must be int; got 2.5"),
+        ({"epochs": True}, "epochs must be int; got True"),
+        ({"hidden": "8"}, "hidden must be int; got '8'"),
+        ({"steps_per_epoch": 1.5}, "steps_per_epoch must be int or None; got 1.5"),
+    ],
+)
+def test_types(values, message):
+    with pytest.raises(InputError, match=message):
+        Settings(**values)

@@ -35,7 +35,7 @@ class CompareOptions:
         seed: Seeds folds and runs.
         splits: A file with folds to use instead of drawing them.
         grid: paper, or a TOML or YAML file with lists of values: the settings to choose from.
-        search: grid runs the whole grid, halving a fraction of it.
+        search: grid runs the whole grid; halving a fraction of it, and is a little optimistic.
         engine: Where runs execute: local (processes on this machine) or ray.
         workers: How many processes (local); None for as many as cores.
         address: The address of a Ray cluster; None starts one here.

@@ -38,8 +38,9 @@ def expand_config(arguments: Sequence[str]) -> list[str]:
             name = rest.pop(place + 1)
         rest.pop(place)
         expanded += as_arguments(read_config(Path(name)))
-    # the command's name stays first; positional arguments of the file would be ambiguous
-    return rest[:1] + expanded + rest[1:]
+    # The command and its dataset stay first, where no list of the file can swallow them.
+    first = next((i for i, word in enumerate(rest) if word.startswith("-")), len(rest))
+    return rest[:first] + expanded + rest[first:]
 
 
 def read_config(path: Path) -> dict[str, Any]:

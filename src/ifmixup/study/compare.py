@@ -17,7 +17,7 @@ from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
 from ifmixup.study.grid import PAPER_GRID, Grid, expand, load_grid
 from ifmixup.study.progress import Progress
-from ifmixup.study.search import SEARCHES, halve
+from ifmixup.study.search import NOTE, SEARCHES, halve
 from ifmixup.study.splits import Splits, load_splits, make_splits
 from ifmixup.study.store import Store
 from ifmixup.study.study import Study
@@ -64,7 +64,8 @@ def compare(
         splits: A file with folds to use instead.
         grid: ``"paper"``, a TOML or YAML file, or lists of values by name: the settings to choose
             from.
-        search: ``"grid"`` runs the whole grid, ``"halving"`` a fraction of it.
+        search: ``"grid"`` runs the whole grid, ``"halving"`` a fraction of it, which is a little
+            optimistic (see :class:`~ifmixup.study.halving.Halving`).
         engine: Where runs execute; by default worker processes on this machine, one a core.
         name: What to call the study; by default the dataset's name.
         folder: Where the results go; by default ``ifmixup-runs/NAME``.
@@ -112,7 +113,8 @@ def compare(
             study = halve(study, store, execute)
         specs = list(study.specs())
         execute(specs)
-        return Comparison(study, study.records(specs, store), place)
+        notes = (NOTE,) if search == "halving" else ()
+        return Comparison(study, study.records(specs, store), place, notes)
 
 
 def _packed(dataset: str | Sequence[Data], root: str | os.PathLike[str] | None) -> Packed:

@@ -45,11 +45,13 @@ class Comparison:
         study: What was compared.
         runs: All finished and failed runs that belong to it.
         folder: Where the runs are stored.
+        notes: What must be said with the numbers.
     """
 
     study: Study
     runs: list[Record]
     folder: Path
+    notes: tuple[str, ...] = ()
 
     @property
     def failed(self) -> list[Record]:
@@ -132,7 +134,9 @@ class Comparison:
                 f"Difference to {BASELINE} {row.difference_text()} points, "
                 f"p = {row.adjusted_p:.2g}, {figures.pairs} folds."
             )
-        return "\n".join(lines) or f"Nothing to compare: {BASELINE} or the others are missing."
+        if not lines:
+            lines.append(f"Nothing to compare: {BASELINE} or the others are missing.")
+        return "\n".join([*lines, *self.notes])
 
     def save(self) -> list[Path]:
         """Write the table beside the runs in every format."""

@@ -11,6 +11,11 @@ from ifmixup.study.study import Study, Trial
 from ifmixup.training import RunSpec, Settings
 
 SEARCHES = ("grid", "halving")
+NOTE = (
+    "The settings were searched by successive halving on a few folds, whose training and "
+    "validation graphs are test graphs of other folds: these numbers are a little optimistic. "
+    "The search 'grid' chooses fold by fold."
+)
 
 
 def halve(study: Study, store: Store, execute: Callable[[Sequence[RunSpec]], None]) -> Study:
@@ -25,7 +30,7 @@ def halve(study: Study, store: Store, execute: Callable[[Sequence[RunSpec]], Non
         The same study with the settings that are left, still to be run in full.
     """
     left = {trial: list(candidates) for trial, candidates in study.settings.items()}
-    folds = sum(repeat == 0 for repeat, _ in study.splits.pairs)
+    folds = len(_first_repeat(study))
     plans = {
         trial: Halving().rungs(len(candidates), folds, candidates[0].epochs)[:-1]
         for trial, candidates in left.items()
@@ -50,8 +55,13 @@ def halve(study: Study, store: Store, execute: Callable[[Sequence[RunSpec]], Non
 def _specs(study: Study, trial: Trial, settings: Settings, rung: Rung) -> list[RunSpec]:
     """The runs of one setting in a rung."""
     short = settings.with_(epochs=rung.epochs)
-    places = [fold for repeat, fold in study.splits.pairs if repeat == 0][: rung.folds]
-    return [study.spec(short, trial[0], 0, fold) for fold in places]
+    return [study.spec(short, trial[0], *pair) for pair in _first_repeat(study)[: rung.folds]]
+
+
+def _first_repeat(study: Study) -> list[tuple[int, int]]:
+    """The folds of the first repeat, which the rungs before the last are run on."""
+    pairs = study.splits.pairs
+    return [pair for pair in pairs if pair[0] == pairs[0][0]]
 
 
 def _score(study: Study, store: Store, trial: Trial, specs: Sequence[RunSpec], rung: Rung) -> float:

@@ -54,7 +54,10 @@ def train(
         if resume and save is not None and save.exists():
             checkpoint = load_checkpoint(save)
             _check_same(save, checkpoint.about, about)
-            training.load_state_dict(checkpoint.state)
+            try:
+                training.load_state_dict(checkpoint.state)
+            except (KeyError, RuntimeError, TypeError, ValueError) as error:
+                raise CheckpointError(f"{save} is a damaged checkpoint: {error}") from error
         saved = time.monotonic()
         while training.epoch < settings.epochs:
             training.run_epoch()

@@ -16,6 +16,7 @@ def metrics(logits: Tensor, y: Tensor) -> dict[str, float]:
         logits: ``[B, C]``
         y: Class numbers ``[B]``.
     """
+    logits, y = logits.cpu(), y.cpu()  # in double, which not every device has
     guess = logits.argmax(1)
     right = (guess == y).double()
     per_class = [right[y == number].mean() for number in y.unique()]
@@ -35,5 +36,5 @@ def calibration_error(logits: Tensor, y: Tensor) -> float:
     confidence, guess = logits.double().softmax(1).max(1)
     right = (guess == y).double()
     place = (confidence * BINS).long().clamp(max=BINS - 1)
-    gap = torch.zeros(BINS, dtype=torch.double, device=logits.device)
+    gap = torch.zeros(BINS, dtype=torch.double)
     return float(gap.index_add_(0, place, right - confidence).abs().sum() / y.numel())

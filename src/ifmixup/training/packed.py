@@ -110,14 +110,22 @@ def pack(dataset: Sequence[Data], name: str | None = None) -> Packed:
     """
     if len(dataset) < 2:
         raise InputError(f"A dataset of at least two graphs is needed; got {len(dataset)}.")
-    plain = []
+    plain: list[Data] = []
     for place, graph in enumerate(dataset):
         if graph.x is None or graph.y is None:
             raise InputError(f"Graph {place} has no {'x' if graph.x is None else 'y'}.")
         if graph.y.is_floating_point() or graph.y.numel() != 1:
             raise InputError(f"Graph {place} has no single class number as y, but {graph.y}.")
+        if not graph.x.is_floating_point():
+            raise InputError(
+                f"Graph {place} has features x of {graph.x.dtype}; floats are needed. One-hot "
+                f"encode class numbers (torch.nn.functional.one_hot), then .float()."
+            )
         kept = {key: graph[key] for key in _KEPT if graph.get(key) is not None}
-        plain.append(Data(**{**kept, "y": graph.y.view(1)}))
+        if plain:
+            _check_same(place, kept, plain[0])
+        kept |= {"x": graph.x.to(torch.get_default_dtype()), "y": graph.y.view(1).long()}
+        plain.append(Data(**kept))
     graphs = take_apart(Batch.from_data_list(plain))
     classes = graphs.graphs["y"]
     if int(classes.min()) < 0:
@@ -128,6 +136,19 @@ def pack(dataset: Sequence[Data], name: str | None = None) -> Packed:
         num_classes=int(classes.max()) + 1,
         fingerprint=_fingerprint(graphs),
     )
+
+
+def _check_same(place: int, kept: dict[str, Tensor], first: Data) -> None:
+    """See that a graph carries the same as the first one, in rows of the same width."""
+    for key in _KEPT:
+        here, there = kept.get(key), first.get(key)
+        if (here is None) != (there is None):
+            raise InputError(f"Graphs 0 and {place} differ: only one of them has {key}.")
+        if here is not None and key in ("x", "edge_attr") and here.shape[1:] != there.shape[1:]:
+            raise InputError(
+                f"Graphs 0 and {place} differ: rows of {key} have the shapes "
+                f"{list(there.shape[1:])} and {list(here.shape[1:])}. Encode all graphs alike."
+            )
 
 
 def _fingerprint(graphs: Graphs) -> str:

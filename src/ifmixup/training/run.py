@@ -66,6 +66,8 @@ def run(
 ) -> RunResult:
     """Train on one fold and measure; random state and threads are left as they were found.
 
+    On a CPU the same spec gives the same numbers, bit for bit. A GPU adds in an order of its own.
+
     Args:
         spec: What to run.
         data: The packed dataset.

@@ -8,8 +8,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from functools import cache
+from typing import Any, get_args, get_type_hints
 
+import numpy as np
 import torch
 
 from ifmixup import augment
@@ -77,6 +79,9 @@ class Settings:
     mask_ratio: float = 0.2
 
     def __post_init__(self) -> None:
+        for field in fields(self):  # the same value is the same run, whatever its type was
+            value = _as_type(field.name, getattr(self, field.name), _types()[field.name])
+            object.__setattr__(self, field.name, value)
         if self.model not in MODELS:
             raise choose("model", self.model, MODELS)
         for name in ("epochs", "halve_every", "batch_size", "hidden", "layers"):
@@ -138,3 +143,21 @@ class Settings:
     def of(values: Mapping[str, Any]) -> Settings:
         """Settings from a mapping, such as a configuration file, and defaults for the rest."""
         return Settings().with_(**values)
+
+
+@cache
+def _types() -> dict[str, Any]:
+    return get_type_hints(Settings)
+
+
+def _as_type(name: str, value: Any, hint: Any) -> Any:
+    """``value`` as the type of its setting: 0 and 0.0 are the same dropout; 2.5 epochs are none."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    allowed = get_args(hint) or (hint,)
+    if type(value) in allowed:
+        return value
+    if float in allowed and type(value) is int:
+        return float(value)
+    names = " or ".join("None" if kind is type(None) else kind.__name__ for kind in allowed)
+    raise InputError(f"{name} must be {names}; got {value!r}.")

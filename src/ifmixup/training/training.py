@@ -139,6 +139,7 @@ class Training:
             "order": self.order.get_state(),
             "method": generator.get_state(),
             "torch": torch.get_rng_state(),
+            "device": self._device_state(),
             "epoch": self.epoch,
             "curves": self.curves,
             "seconds": self.seconds,
@@ -155,10 +156,18 @@ class Training:
         self.order.set_state(state["order"])
         generator.set_state(state["method"])
         torch.set_rng_state(state["torch"])
+        device = self.train.device
+        if device.type != "cpu" and state["device"] is not None:
+            torch.get_device_module(device).set_rng_state(state["device"])
         self.epoch = state["epoch"]
         self.curves = {name: list(values) for name, values in state["curves"].items()}
         self.seconds = state["seconds"]
         self.prepare_seconds = state["prepare_seconds"]
+
+    def _device_state(self) -> Tensor | None:
+        """The random state of a GPU, which dropout draws from there."""
+        device = self.train.device
+        return None if device.type == "cpu" else torch.get_device_module(device).get_rng_state()
 
     def _indices(self) -> Iterator[Tensor]:
         """The graphs of each step of an epoch."""
