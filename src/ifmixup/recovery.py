@@ -50,7 +50,8 @@ def recover(mixed: Data, *, features: Tensor | None = None) -> Recovery:
             independent. The default is the one-hot rows.
 
     Returns:
-        λ and both graphs, without dummy nodes, in the order of nodes in which they were mixed.
+        λ and both graphs, without dummy nodes, in the order of nodes in which they were mixed:
+        their features and edges. Labels and edge attributes are not taken apart.
 
     Raises:
         RecoveryError: λ = 0.5, V is linearly dependent, or no pair could have made ``mixed``.

@@ -138,3 +138,17 @@ def test_the_json_holds_the_figures(undisturbed, tmp_path, capsys):
     assert main([*words, "--hidden", "4", "--layers", "1", "--workers", "1"]) == 0
     rows = json.loads((tmp_path / "table.json").read_text())
     assert [row["method"] for row in rows] == ["none", "ifmixup"]
+
+
+def test_one_model_is_not_taken_for_several(tmp_path, capsys):
+    assert main(["compare", "MUTAG", "--method", "ifmixup", "--folder", str(tmp_path)]) == 2
+    assert "takes --models and --methods" in capsys.readouterr().err
+
+
+def test_a_misspelt_name_in_a_file_is_answered(tmp_path, capsys):
+    path = tmp_path / "bad.toml"
+    path.write_text("epohs = 3\n")
+    with pytest.raises(SystemExit):
+        main(["compare", "MUTAG", "--config", str(path)])
+    captured = capsys.readouterr()
+    assert "--epohs" in captured.out + captured.err

@@ -50,7 +50,7 @@ def test_killed_or_stopped_it_ends_with_the_same_weights(tmp_path, how):
     output, _ = process.communicate(timeout=60)
     if how == signal.SIGINT:
         assert process.returncode == 130
-        assert "--resume goes on" in output
+        assert "with --resume goes on from there" in " ".join(output.split())
     assert load_checkpoint(stopped).state["epoch"] < int(epochs)
     subprocess.run(command("--resume"), check=True, capture_output=True)
     one, other = load_checkpoint(whole).state, load_checkpoint(stopped).state
@@ -78,3 +78,10 @@ def test_a_file_that_is_no_checkpoint(tmp_path, capsys):
 def test_print_config(capsys):
     assert main(["train", "MUTAG", "--epochs", "9", "--print-config"]) == 0
     assert "epochs = 9" in capsys.readouterr().out
+
+
+def test_nothing_to_resume_is_said(tmp_path, capsys):
+    path = tmp_path / "model.pt"
+    words = ["train", "MUTAG", "--save", str(path), "--resume", "--epochs", "1", *OPTIONS]
+    assert main(words) == 0
+    assert "to go on from: starting at epoch 0" in " ".join(capsys.readouterr().out.split())

@@ -65,9 +65,11 @@ def test_a_log_has_a_line_after_a_while(clock):
     assert len(lines) == 5
 
 
-def test_the_best_is_what_validation_chose(clock):
+def test_the_best_is_of_validation_and_the_test_fold_is_not_shown(clock):
     file = io.StringIO()
-    found = [outcome(0, 0.9, chosen_accuracy=0.7), outcome(1, 0.8, "gcn", chosen_accuracy=0.75)]
+    found = [outcome(0, 0.9), outcome(1, 0.8, "gcn")]
+    found[0].result.curves["validation_accuracy"] = [0.6, 0.7]
+    found[1].result.curves["validation_accuracy"] = [0.75, 0.5]
     watch(Progress(2, file=file, clock=clock), clock, found, 1)
     assert "best so far: gcn ifmixup 0.750 (fold 1)" in file.getvalue().splitlines()[-1]
 

@@ -10,7 +10,7 @@ import tyro
 from rich.console import Console
 
 from ifmixup.cli.config import to_toml
-from ifmixup.errors import choose
+from ifmixup.errors import InputError, choose
 from ifmixup.study.compare import compare as run_compare
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
@@ -26,7 +26,7 @@ class CompareOptions:
 
     Attributes:
         dataset: A dataset's name, such as MUTAG.
-        settings: How to train; --model and --method are replaced by --models and --methods.
+        settings: How to train; --models and --methods stand for --model and --method.
         models: Which models: gcn, gin, gat, gatv2.
         methods: Which methods; none is what the others are compared with.
         protocols: holdout (honest) and paper (optimistic); each has its own runs.
@@ -86,6 +86,9 @@ def compare(options: Annotated[CompareOptions, tyro.conf.arg(name="")]) -> int:
         trained = {k: v for k, v in asdict(options.settings).items() if k not in chosen}
         print(to_toml({**trained, **shown}), end="")
         return 0
+    plain = Settings()
+    if (options.settings.model, options.settings.method) != (plain.model, plain.method):
+        raise InputError("compare takes --models and --methods, several of each.")
     console = Console()
     try:
         found = run_compare(

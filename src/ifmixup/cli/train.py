@@ -15,17 +15,13 @@ from ifmixup.cli.config import to_toml
 from ifmixup.data import load
 from ifmixup.errors import InputError
 from ifmixup.study.splits import make_splits
-from ifmixup.training import Settings, Training, pack
+from ifmixup.training import Settings, Training, load_checkpoint, pack
 from ifmixup.training import train as run_training
 
 
 @dataclass(frozen=True)
 class TrainOptions:
-    """Train one model, on all graphs or without one fold, and save it as it goes.
-
-    Stopped by Ctrl-C or killed, the same command with --resume goes on and ends with the same
-    weights.
-    --config FILE reads options from TOML or YAML; options that are typed override it.
+    """What to train, how, and where it goes.
 
     Attributes:
         dataset: A dataset's name, such as MUTAG.
@@ -53,7 +49,11 @@ class TrainOptions:
 
 
 def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> int:
-    """Train one model and save it; stopped at any moment, --resume goes on."""
+    """Train one model, on all graphs or without one fold, and save it as it goes.
+
+    Stopped by Ctrl-C or killed, the same command with --resume goes on and ends with the same
+    weights. --config FILE reads options from TOML or YAML; options that are typed override it.
+    """
     if options.print_config:
         plain = {key: value for key, value in vars(options).items() if key not in _NOT_PRINTED}
         print(to_toml({**asdict(options.settings), **plain}), end="")
@@ -66,6 +66,8 @@ def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> int:
             raise InputError(f"--fold must be from 0 to {options.folds - 1}; got {options.fold}.")
         split = make_splits(data, folds=options.folds, seed=options.seed).fold(0, options.fold)
         train_on, test = torch.cat([split.train, split.validation]), split.test
+    if options.resume and not options.save.exists():
+        console.print(f"There is no {options.save} to go on from: starting at epoch 0.")
     if options.save.exists() and not options.resume:
         raise InputError(
             f"{options.save} is there already. Go on with --resume, or --save to another file."
@@ -94,7 +96,14 @@ def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> int:
             )
         except KeyboardInterrupt:
             progress.stop()
-            console.print("Stopped. The same command with --resume goes on from the last save.")
+            if options.save.exists():
+                epoch = load_checkpoint(options.save).state["epoch"]
+                console.print(
+                    f"Stopped; {options.save} holds epoch {epoch}. The same command with --resume "
+                    f"goes on from there."
+                )
+            else:
+                console.print("Stopped before the first epoch was done: nothing is saved.")
             return 130
     console.print(
         f"Trained {options.settings.model} with {options.settings.method} on {len(train_on)} "

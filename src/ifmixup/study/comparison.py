@@ -136,6 +136,11 @@ class Comparison:
             )
         if not lines:
             lines.append(f"Nothing to compare: {BASELINE} or the others are missing.")
+        if self.failed:
+            lines.append(
+                f"{len(self.failed)} runs failed, the first with: {self.failed[0].error} "
+                f"(ifmixup runs {self.folder} lists them)"
+            )
         return "\n".join([*lines, *self.notes])
 
     def save(self) -> list[Path]:

@@ -110,8 +110,9 @@ class Progress:
             self.failed += 1
         else:
             self.done += 1
-            found = outcome.result.metrics
-            accuracy = found.get("chosen_accuracy", found.get("accuracy", math.nan))
+            # In validation where there is one: the test fold is not for looking at on the way.
+            curve = outcome.result.curves.get("validation_accuracy")
+            accuracy = max(curve) if curve else outcome.result.metrics.get("accuracy", math.nan)
             if not math.isnan(accuracy) and (self.best is None or accuracy > self.best[0]):
                 self.best = (accuracy, outcome.spec)
         self._now_and_then()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ from ifmixup.training.run_spec import digest
 from ifmixup.training.settings import Settings
 from ifmixup.training.training import Training
 
-SAVE_EVERY = 5.0  # seconds, at the end of an epoch
+SAVE_EVERY = 1.0  # seconds, at the end of an epoch; the first epoch is saved at once
 
 
 def train(
@@ -58,7 +59,7 @@ def train(
                 training.load_state_dict(checkpoint.state)
             except (KeyError, RuntimeError, TypeError, ValueError) as error:
                 raise CheckpointError(f"{save} is a damaged checkpoint: {error}") from error
-        saved = time.monotonic()
+        saved = -math.inf
         while training.epoch < settings.epochs:
             training.run_epoch()
             if each_epoch is not None:

@@ -130,11 +130,13 @@ def pack(dataset: Sequence[Data], name: str | None = None) -> Packed:
     classes = graphs.graphs["y"]
     if int(classes.min()) < 0:
         raise InputError(f"Class numbers start at 0; got {int(classes.min())}.")
+    fingerprint = _fingerprint(graphs)
     return Packed(
-        name=name or getattr(dataset, "name", None) or "graphs",
+        # a name of its own, so that two lists of graphs do not share a study
+        name=name or getattr(dataset, "name", None) or f"graphs-{fingerprint[:8]}",
         graphs=graphs,
         num_classes=int(classes.max()) + 1,
-        fingerprint=_fingerprint(graphs),
+        fingerprint=fingerprint,
     )
 
 

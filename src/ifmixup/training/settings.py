@@ -27,7 +27,8 @@ class Settings:
 
     Attributes:
         model: gcn (with skip connections), gin, gat or gatv2.
-        method: What happens to the training graphs, such as none or ifmixup.
+        method: What happens to the training graphs: none, ifmixup, mixup_graph, drop_edge,
+            drop_node, attribute_masking.
         epochs: How many epochs; see steps_per_epoch for what an epoch is.
         learning_rate: The initial learning rate of AdamW.
         halve_every: The learning rate is halved every so many epochs.
