@@ -1,5 +1,6 @@
 """The command as people use it: started, killed, stopped, started twice."""
 
+import contextlib
 import json
 import os
 import signal
@@ -12,6 +13,7 @@ import psutil
 import pytest
 
 from ifmixup.cli import main
+from ifmixup.errors import StoreError
 from ifmixup.study.store import Store
 
 OPTIONS = ["--folds", "4", "--epochs", "40", "--hidden", "8", "--layers", "2", "--workers", "2"]
@@ -29,11 +31,11 @@ def start(folder: Path, *options: str, method: str = "ifmixup") -> subprocess.Po
 
 
 def wait_for_runs(folder: Path, count: int, process: subprocess.Popen) -> None:
-    for _ in range(1200):
-        if (folder / "runs.sqlite").exists():
-            with Store(folder, read_only=True) as store:
-                if len(store.keys("done")) >= count:
-                    return
+    for _ in range(2400):
+        # until the study has made its file there is nothing to read
+        with contextlib.suppress(StoreError), Store(folder, read_only=True) as store:
+            if len(store.keys("done")) >= count:
+                return
         assert process.poll() is None, process.communicate()[0]
         time.sleep(0.05)
     raise AssertionError("no runs came")
