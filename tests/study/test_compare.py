@@ -1,3 +1,4 @@
+import contextlib
 import os
 from dataclasses import replace
 
@@ -8,7 +9,7 @@ import ifmixup
 from engine_here import Here
 from ifmixup import augment
 from ifmixup.data import NAMES, load
-from ifmixup.errors import InputError
+from ifmixup.errors import InputError, StoreError
 from ifmixup.nn import MODELS
 from ifmixup.study.engines.local import LocalEngine
 from ifmixup.training import Settings, pack
@@ -87,6 +88,21 @@ def test_failed_runs_do_not_stop_the_others(tmp_path):
     assert [record.error for record in found.failed] == ["TrainingError: no"]
     again = ifmixup.compare("MUTAG", folder=tmp_path, engine=Here(), retry_failed=True, **TINY)
     assert again.failed == []
+
+
+def test_a_full_disk_stops_the_study_and_it_goes_on_when_there_is_space(small_disk):
+    folder, engine = small_disk / "study", Here()
+    ifmixup.compare("MUTAG", methods=("none",), folder=folder, engine=engine, **TINY)
+    ballast = small_disk / "ballast"
+    with ballast.open("wb", buffering=0) as stream, contextlib.suppress(OSError):
+        while True:
+            stream.write(b"x" * 4096)
+    with pytest.raises(StoreError, match="disk is full"):
+        ifmixup.compare("MUTAG", folder=folder, engine=engine, **TINY)
+    ballast.unlink()
+    found = ifmixup.compare("MUTAG", folder=folder, engine=engine, **TINY)
+    assert len(found.runs) == 6
+    assert [spec.settings.method for spec in engine.ran].count("none") == 3
 
 
 @pytest.mark.parametrize(

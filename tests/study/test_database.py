@@ -2,7 +2,6 @@ import os
 import re
 import resource
 import sqlite3
-import subprocess
 
 import pytest
 
@@ -119,19 +118,6 @@ def test_another_process_that_keeps_it_locked(tmp_path, monkeypatch):
             store.add(done())
         other._connection.execute("ROLLBACK")
         assert store.add(done())
-
-
-@pytest.fixture
-def small_disk(tmp_path):
-    folder = tmp_path / "small"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", str(folder)]
-    try:
-        subprocess.run(command, check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("mounting a small disk is not allowed here")
-    yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def test_a_full_disk(small_disk):
