@@ -7,8 +7,8 @@ from ifmixup.study.record import Record
 from stored_runs import done, failed, filled
 
 
-def printed(print_, given) -> str:
-    console = Console(file=io.StringIO(), width=80)
+def printed(print_, given, width=80) -> str:
+    console = Console(file=io.StringIO(), width=width)
     print_(given, console)
     return console.file.getvalue()
 
@@ -28,7 +28,7 @@ def test_studies_and_a_broken_one(tmp_path):
     bad = tmp_path / "bad"
     bad.mkdir()
     (bad / "runs.sqlite").write_text("no database, but long enough to have a header of its own")
-    text = printed(print_studies, [tmp_path / "good", bad])
+    text = printed(print_studies, [tmp_path / "good", bad], width=500)
     assert next(line.split()[-2:] for line in text.splitlines() if "good" in line) == ["2", "1"]
     assert "Broken:" in text
 
