@@ -81,7 +81,10 @@ def mix(
         [torch.cat([_edge_term(graph, name, share) for graph, share in terms]) for name in names],
     )
     edges = dict(zip(names, values, strict=True))
-    labels = {name: _mix_labels(y, other.graphs[name], ratio) for name, y in one.graphs.items()}
+    labels = {
+        name: _mix_labels(y, other.graphs[name], ratio, len(terms) == 2)
+        for name, y in one.graphs.items()
+    }
     return Data(**nodes, edge_index=edges_of_keys(keys, n), **edges, **labels)
 
 
@@ -139,19 +142,20 @@ def mix_pairs(
     _check_ratios(lam, first.numel())
     x = pool.nodes["x"]
     lam = lam.to(device=x.device, dtype=x.dtype)
+    inside = bool(((lam > 0) & (lam < 1)).all())
     counts = pool.node_ptr.diff()
     node_ptr = pointers(torch.maximum(counts[first], counts[second]))
     sides = torch.stack([first, second], 1)  # [B, 2]
     ratios = torch.stack([lam, 1 - lam], 1)
     nodes = _mix_nodes(pool, sides, ratios, node_ptr)
     mixed, share = _weighted_edges(pool, sides, ratios, nodes, node_ptr)
-    if bool(((lam == 0) | (lam == 1)).any()):  # a graph with a share of 0 has no edges here
+    if not inside:  # a graph with a share of 0 has no edges here
         mixed = keep_edges(mixed, share != 0)
     if coalesce or len(mixed.edges) > 2:
         mixed = _merge(mixed)
     if "y" in pool.graphs:
         rows = pool.graphs["y"]
-        mixed.graphs["y"] = _mix_labels(rows[first], rows[second], lam)
+        mixed.graphs["y"] = _mix_labels(rows[first], rows[second], lam, inside)
     return mixed
 
 
@@ -225,10 +229,12 @@ def _merge(mixed: Graphs) -> Graphs:
     )
 
 
-def _mix_labels(a: Tensor, b: Tensor, lam: Tensor) -> Tensor:
+def _mix_labels(a: Tensor, b: Tensor, lam: Tensor, inside: bool) -> Tensor:
     """ỹ = λ y_A + (1 − λ) y_B; a missing label (NaN) stays missing, unless it has no share."""
     share = _as_rows(lam, a)
     mixed = share * a + (1 - share) * b
+    if inside:  # 0 < λ < 1: both have a share
+        return mixed
     return torch.where(share == 1, a, torch.where(share == 0, b, mixed))
 
 
