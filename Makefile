@@ -17,8 +17,9 @@ lint: .venv/installed
 	$(BIN)/lint-imports
 
 bench: .venv/installed
-	$(BIN)/python benchmarks/mixing.py
-	$(BIN)/python benchmarks/study.py
+	for part in mixing epochs spent limits growth folds study; do \
+		$(BIN)/python -W ignore benchmarks/$$part.py || exit 1; \
+	done
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -10,21 +10,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import psutil
 import torch
-import torch_geometric
 from rich.console import Console
-from rich.table import Table
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
@@ -33,11 +28,11 @@ from torch_geometric.utils import coalesce, dense_to_sparse, to_dense_adj
 from ifmixup import IfMixup, mix
 from ifmixup.data import load
 from ifmixup.errors import DatasetError
+from measure import Figure, in_turn, save, show
 
 DATASETS = ("MUTAG", "NCI1", "PROTEINS", "IMDB-BINARY")
-BATCH, REPEATS = 128, 31
+BATCH, REPEATS = 128, 11
 SMALL, LARGE = 100_000, 1_000_000  # nodes; five times as many edges
-OUTPUT = Path(__file__).parent.parent / "results" / "benchmark-mixing.json"
 
 
 def mix_by_hand(batch: list[Data], partner: Tensor, lam: Tensor, num_classes: int) -> Batch:
@@ -57,18 +52,6 @@ def mix_by_hand(batch: list[Data], partner: Tensor, lam: Tensor, num_classes: in
         y[0, b.y] += 1 - ratio
         mixed.append(Data(x=x, edge_index=edge_index, edge_weight=edge_weight, y=y))
     return Batch.from_data_list(mixed)
-
-
-def in_turn(ways: dict[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
-    """Milliseconds of each way, one after the other, ``repeats`` times."""
-    times: dict[str, list[float]] = {name: [] for name in ways}
-    for repeat in range(repeats + 2):  # two rounds to warm up
-        for name, way in ways.items():
-            start = time.perf_counter()
-            way()
-            if repeat >= 2:
-                times[name].append(1e3 * (time.perf_counter() - start))
-    return times
 
 
 def batch_row(name: str) -> dict[str, Any]:
@@ -94,15 +77,24 @@ def batch_row(name: str) -> dict[str, Any]:
     times = in_turn(
         {"ifmixup": lambda: mixup(batch), "by_hand": by_hand, "loader": lambda: next(iter(loader))},
         REPEATS,
+        times=3,
     )
-    median = {way: statistics.median(values) for way, values in times.items()}
     return {
         "dataset": name,
         "graphs": len(graphs),
-        "milliseconds": median,
-        "spread": {way: [min(values), max(values)] for way, values in times.items()},
-        "times_faster_than_by_hand": median["by_hand"] / median["ifmixup"],
-        "times_faster_than_loader": median["loader"] / median["ifmixup"],
+        "milliseconds": times,
+        "figures": [
+            Figure(
+                f"{name}, batch of {len(graphs)}: the loop by hand / IfMixup",
+                times["by_hand"].median / times["ifmixup"].median,
+                at_least=30.0,
+            ),
+            Figure(
+                f"{name}, batch of {len(graphs)}: DataLoader without mixing / IfMixup",
+                times["loader"].median / times["ifmixup"].median,
+                at_least=1.0,
+            ),
+        ],
     }
 
 
@@ -160,36 +152,24 @@ def growth(keep_memory: bool) -> dict[str, Any]:
     seconds = {
         size: statistics.median(run["seconds"] for run in results) for size, results in runs.items()
     }
+    how = "freed memory kept" if keep_memory else "as it is"
+    what = f"two random graphs of {LARGE:,} nodes and {5 * LARGE:,} edges, {how}"
     return {
         "keep_memory": keep_memory,
         "nodes": [SMALL, LARGE],
         "seconds": list(seconds.values()),
         "all_seconds": [[run["seconds"] for run in results] for results in runs.values()],
-        "times_slower": seconds[LARGE] / seconds[SMALL],
-        "peak_over_inputs": max(run["peak_over_inputs"] for run in runs[LARGE]),
+        "figures": [
+            Figure(
+                f"{what}: time / that of a tenth", seconds[LARGE] / seconds[SMALL], at_most=12.0
+            ),
+            Figure(
+                f"{what}: peak memory / inputs",
+                max(run["peak_over_inputs"] for run in runs[LARGE]),
+                at_most=6.0,
+            ),
+        ],
     }
-
-
-def show(rows: list[dict[str, Any]], growths: list[dict[str, Any]], console: Console) -> None:
-    """The table."""
-    table = Table(title=f"Mixing a batch of {BATCH} graphs, milliseconds (median of {REPEATS})")
-    for column in ("dataset", "IfMixup", "by hand", "DataLoader"):
-        table.add_column(column, justify="left" if column == "dataset" else "right")
-    table.add_column("by hand / IfMixup\n(reach 30)", justify="right")
-    table.add_column("DataLoader / IfMixup\n(reach 1)", justify="right")
-    for row in rows:
-        times = [f"{row['milliseconds'][way]:.2f}" for way in ("ifmixup", "by_hand", "loader")]
-        ratios = (row["times_faster_than_by_hand"], row["times_faster_than_loader"])
-        table.add_row(row["dataset"], *times, *(f"{ratio:.2f}" for ratio in ratios))
-    console.print(table)
-    for grown in growths:
-        how = "freed memory kept" if grown["keep_memory"] else "as it is"
-        console.print(
-            f"Two random graphs of {LARGE:,} nodes and {5 * LARGE:,} edges ({how}): "
-            f"{grown['seconds'][1]:.2f} s, {grown['times_slower']:.1f} times those of {SMALL:,} "
-            f"nodes (reach 12); peak memory {grown['peak_over_inputs']:.1f} times the inputs "
-            f"(reach 6)."
-        )
 
 
 def main() -> None:
@@ -209,22 +189,9 @@ def main() -> None:
         except DatasetError as error:
             console.print(f"{name} is left out: {str(error).splitlines()[0]}", highlight=False)
     growths = [growth(keep_memory) for keep_memory in (False, True)]
-    show(rows, growths, console)
-    report = {
-        "made_by": "make bench",
-        "versions": {
-            "python": platform.python_version(),
-            "torch": torch.__version__,
-            "torch_geometric": torch_geometric.__version__,
-        },
-        "processor": platform.machine(),
-        "threads": 1,
-        "batches": rows,
-        "large_graphs": growths,
-    }
-    OUTPUT.parent.mkdir(exist_ok=True)
-    OUTPUT.write_text(json.dumps(report, indent=1) + "\n")
-    console.print(f"Written to results/{OUTPUT.name}")
+    figures = [figure for row in (*rows, *growths) for figure in row["figures"]]
+    show("Mixing", figures, console)
+    console.print(f"Written to results/{save('mixing', batches=rows, large_graphs=growths).name}")
 
 
 if __name__ == "__main__":

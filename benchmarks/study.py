@@ -6,23 +6,19 @@ preparing batches. Prints a table and writes results/benchmark-study.json.
 
 from __future__ import annotations
 
-import json
 import time
-from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table
 
 from ifmixup.data import load
 from ifmixup.errors import DatasetError
-from ifmixup.study.engines.engine import Task, versions
+from ifmixup.study.engines.engine import Task
 from ifmixup.study.engines.local import LocalEngine
 from ifmixup.study.splits import make_splits
 from ifmixup.study.study import Study
 from ifmixup.training import Packed, Settings, pack, run
-
-OUTPUT = Path(__file__).parent.parent / "results" / "benchmark-study.json"
+from measure import Figure, save, show
 
 
 def tasks_of(data: Packed, settings: Settings, *, folds: int, repeats: int) -> list[Task]:
@@ -62,32 +58,18 @@ def preparing(method: str) -> dict[str, Any]:
 def main() -> None:
     console = Console()
     workers = two_workers()
-    table = Table(title="A study")
-    table.add_column("what")
-    table.add_column("measured", justify="right")
-    table.add_column("reach", justify="right")
-    table.add_row("20 runs of MUTAG, two workers / one", f"{workers['ratio']:.2f}", "0.6")
-    report: dict[str, Any] = {
-        "made_by": "make bench",
-        "versions": versions(),
-        "two_workers": workers,
-        "preparing": [],
-    }
+    figures = [Figure("20 runs of MUTAG: two workers / one", workers["ratio"], at_most=0.6)]
+    shares = []
     try:
         for method in ("none", "ifmixup"):
-            row = preparing(method)
-            report["preparing"].append(row)
-            table.add_row(
-                f"NCI1 GCN 5 x 64, batch 128, {method}: share of preparing batches",
-                f"{row['share']:.3f}",
-                "0.1",
-            )
+            shares.append(preparing(method))
+            what = f"NCI1 GCN 5 x 64, batch 128, {method}: share of preparing batches"
+            figures.append(Figure(what, shares[-1]["share"], at_most=0.1))
     except DatasetError as error:
         console.print(f"NCI1 is left out: {str(error).splitlines()[0]}", highlight=False)
-    console.print(table)
-    OUTPUT.parent.mkdir(exist_ok=True)
-    OUTPUT.write_text(json.dumps(report, indent=1) + "\n")
-    console.print(f"Written to results/{OUTPUT.name}")
+    show("A study", figures, console)
+    path = save("study", two_workers=workers, preparing=shares, figures=figures)
+    console.print(f"Written to results/{path.name}")
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from torch_geometric.utils import subgraph
 
 from ifmixup.batches import put_together, take_apart
 from ifmixup.graphs import (
+    is_mirrored,
     keep_edges,
     keep_nodes,
     permute_nodes,
@@ -14,7 +15,7 @@ from ifmixup.graphs import (
     without_repeated_edges,
 )
 from small_graphs import batch_of, path, same
-from strategies import graphs
+from strategies import dense_edges, graphs
 
 
 def test_ranges():
@@ -44,6 +45,25 @@ def test_permute_nodes():
     second = put_together(taken)[1]
     assert second.x.view(-1).tolist() == [2, 0, 1]  # place 0 holds what was node 2
     assert second.edge_index.tolist() == [[1, 2], [2, 0]]
+    assert second.edge_attr.tolist() == [10, 11]
+
+
+@given(st.lists(graphs(weighted=True), min_size=1, max_size=4), st.randoms(use_true_random=False))
+def test_permuted_nodes_keep_their_edges_and_these_stay_sorted(data_list, random):
+    taken = without_repeated_edges(take_apart(Batch.from_data_list(data_list)))
+    orders = [list(range(graph.num_nodes)) for graph in data_list]
+    for order in orders:
+        random.shuffle(order)
+    starts = taken.node_ptr.tolist()
+    place = [start + i for start, order in zip(starts, orders, strict=False) for i in order]
+    permuted = permute_nodes(taken, torch.tensor(place))
+    assert (permuted.edge_index[0].diff() >= 0).all()
+    for graph, order, result in zip(
+        data_list, orders, put_together(permuted).to_data_list(), strict=True
+    ):
+        n = graph.num_nodes
+        assert torch.equal(result.x, graph.x[order])
+        assert torch.equal(dense_edges(result, n), dense_edges(graph, n)[order][:, order])
 
 
 def test_keep_edges():
@@ -85,3 +105,62 @@ def test_repeated_edges_merge():
 def test_sorted_edges_are_not_touched():
     taken = take_apart(batch_of(3, 2))
     assert without_repeated_edges(taken) is taken
+
+
+def test_where_the_edges_of_each_node_begin_and_how_many_there_are():
+    edges = torch.tensor([[0, 0, 2, 4], [1, 2, 1, 4]])
+    taken = take_apart(Data(x=torch.ones(6, 1), edge_index=edges))
+    assert taken.source_ptr.tolist() == [0, 2, 2, 3, 3, 4, 4]
+    assert taken.degree.tolist() == [2, 0, 1, 0, 1, 0]
+    fewer = keep_edges(taken, torch.tensor([True, False, True, True]))
+    assert fewer.degree.tolist() == [1, 0, 1, 0, 1, 0]  # what was worked out before is not kept
+
+
+def test_how_many_nodes_and_edges_each_graph_has():
+    taken = take_apart(batch_of(2, 1, 3))
+    assert taken.node_counts.tolist() == [2, 1, 3]
+    assert taken.edge_counts.tolist() == [1, 0, 2]
+    assert select(taken, torch.tensor([2, 0])).node_counts.tolist() == [3, 2]
+
+
+def mirrored(edges: list[list[int]], **attributes: list) -> bool:
+    values = {name: torch.tensor(value) for name, value in attributes.items()}
+    edge_index = torch.tensor(edges, dtype=torch.long)
+    return is_mirrored(take_apart(Data(x=torch.ones(4, 1), edge_index=edge_index, **values)))
+
+
+def test_undirected_edges_that_are_sorted_are_mirrored():
+    assert mirrored([[0, 0, 1, 1, 2], [1, 2, 0, 1, 0]])  # with a loop, which is its own image
+    assert mirrored([[0, 0, 1, 1, 2], [2, 1, 1, 0, 0]])  # only sources need be sorted
+    assert mirrored([[0, 0, 1, 1], [1, 1, 0, 0]])
+    assert mirrored([[], []])
+
+
+def test_directed_edges_are_not_mirrored():
+    assert not mirrored([[0], [1]])
+    assert not mirrored([[0, 1, 2], [1, 2, 0]])
+    assert not mirrored([[0, 0, 1], [1, 1, 0]])  # there twice and back once
+
+
+def test_edges_that_are_not_sorted_are_not_mirrored():
+    assert not mirrored([[1, 0], [0, 1]])
+
+
+def test_both_directions_of_mirrored_edges_carry_the_same():
+    edges = [[0, 0, 1, 2], [1, 2, 0, 0]]
+    assert mirrored(edges, edge_weight=[0.5, 0.7, 0.5, 0.7])
+    assert not mirrored(edges, edge_weight=[0.5, 0.7, 0.7, 0.5])
+    rows = [[1.0, 2.0], [3.0, 4.0], [1.0, 2.0], [3.0, 4.0]]
+    assert mirrored(edges, edge_attr=rows)
+    assert not mirrored(edges, edge_attr=[*rows[:3], [3.0, 5.0]])
+    assert not mirrored(edges, edge_weight=[0.5, 0.7, 0.5, 0.7], edge_attr=[*rows[:3], [3.0, 5.0]])
+    twice = [[0, 0, 1, 1], [1, 1, 0, 0]]
+    assert mirrored(twice, edge_weight=[0.5, 0.7, 0.5, 0.7])
+    assert not mirrored(twice, edge_weight=[0.5, 0.7, 0.5, 0.5])
+
+
+@given(graphs())
+def test_mirrored_are_the_graphs_with_a_symmetric_matrix(graph):
+    e = dense_edges(graph, graph.num_nodes)
+    once = without_repeated_edges(take_apart(graph))
+    assert is_mirrored(once) == torch.equal(e, e.T)

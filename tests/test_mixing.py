@@ -5,8 +5,13 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data, HeteroData
+from torch_geometric.utils import to_undirected
 
 from ifmixup import IfmixupError, mix, mix_batch
+from ifmixup.batches import take_apart
+from ifmixup.graphs import Graphs, is_mirrored
+from ifmixup.mixable import mixable
+from ifmixup.mixing import mix_pairs
 from strategies import CLASSES, dense_edges, graphs, inner_ratios, padded, ratios
 
 
@@ -127,6 +132,48 @@ def test_a_batch_is_mixed_as_its_pairs_are(pairs):
             assert torch.equal(batch[i][key], expected[key]), key
         n = expected.num_nodes
         assert torch.equal(dense_edges(loose[i], n), dense_edges(expected, n))
+
+
+def loose_pairs(pairs: list[tuple[Data, Data, float]]) -> Graphs:
+    """The pairs mixed, with the edges of both graphs side by side."""
+    pool = take_apart(Batch.from_data_list([graph for pair in pairs for graph in pair[:2]]))
+    first = 2 * torch.arange(len(pairs))
+    lam = torch.tensor([pair[2] for pair in pairs])
+    return mix_pairs(mixable(pool, num_classes=CLASSES), first, first + 1, lam, coalesce=False)
+
+
+def test_edges_side_by_side_by_hand():
+    mixed = loose_pairs([(triangle(), edge(), 0.75)])
+    assert mixed.edge_index.tolist() == [[0, 0, 0, 1, 1, 1, 2, 2], [1, 2, 1, 0, 2, 0, 0, 1]]
+    weights = [0.75, 0.75, 0.25, 0.75, 0.75, 0.25, 0.75, 0.75]
+    assert mixed.edges["edge_weight"].tolist() == weights
+    assert is_mirrored(mixed)
+
+
+@given(st.lists(st.tuples(graphs(), graphs(), ratios), min_size=1, max_size=4))
+def test_edges_side_by_side_are_sorted_by_source(pairs):
+    mixed = loose_pairs(pairs)
+    assert (mixed.edge_index[0].diff() >= 0).all()
+    # which the edges of each graph are too, as those of a batch
+    assert torch.equal(mixed.edge_graph, mixed.node_graph[mixed.edge_index[0]])
+    assert torch.equal(mixed.edge_graph, mixed.node_graph[mixed.edge_index[1]])
+
+
+@pytest.mark.parametrize("edge_attr", [False, True])
+@given(data=st.data())
+def test_mirrored_graphs_give_mirrored_mixtures(edge_attr, data):
+    some = graphs(weighted=True, edge_attr=edge_attr)
+    pairs = data.draw(st.lists(st.tuples(some, some, ratios), min_size=1, max_size=4))
+    mixed = loose_pairs([(undirected(a), undirected(b), lam) for a, b, lam in pairs])
+    assert is_mirrored(mixed)
+
+
+def undirected(graph: Data) -> Data:
+    names = [name for name in ("edge_weight", "edge_attr") if name in graph]
+    values = [graph[name] for name in names]
+    edge_index, values = to_undirected(graph.edge_index, values, graph.num_nodes, reduce="add")
+    changed = dict(zip(names, values, strict=True))
+    return Data(**{**graph.to_dict(), "edge_index": edge_index, **changed})
 
 
 @given(graphs(edge_attr=True), graphs(edge_attr=True), inner_ratios)

@@ -7,10 +7,12 @@ where each graph begins. Surgery is then indexing, the same for every attribute 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch_geometric.index import index2ptr
 from torch_geometric.utils import coalesce
 
 from ifmixup.edge_keys import edge_keys, edges_of_keys
@@ -51,6 +53,26 @@ class Graphs:
         """Sources and targets, ``[2, E]``."""
         return self.edges["edge_index"]
 
+    @cached_property
+    def node_counts(self) -> Tensor:
+        """The number of nodes of each graph, ``[B]``."""
+        return self.node_ptr.diff()
+
+    @cached_property
+    def edge_counts(self) -> Tensor:
+        """The number of edges of each graph, ``[B]``."""
+        return self.edge_ptr.diff()
+
+    @cached_property
+    def source_ptr(self) -> Tensor:
+        """Where the edges of each source begin, ``[N + 1]``, when they are sorted by source."""
+        return index2ptr(self.edge_index[0], self.num_nodes)
+
+    @cached_property
+    def degree(self) -> Tensor:
+        """The number of edges of each source, ``[N]``, when they are sorted by source."""
+        return self.source_ptr.diff()
+
     @property
     def node_graph(self) -> Tensor:
         """The graph of each node, ``[N]``: what PyG calls ``batch``."""
@@ -89,9 +111,9 @@ def ranges(start: Tensor, counts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 def select(graphs: Graphs, index: Tensor) -> Graphs:
     """The graphs numbered ``index`` ``[B']``, in that order; a graph may come more than once."""
-    starts, counts = graphs.node_ptr[index], graphs.node_ptr.diff()[index]
-    node, _, node_ptr = ranges(starts, counts)
-    edge, graph, edge_ptr = ranges(graphs.edge_ptr[index], graphs.edge_ptr.diff()[index])
+    starts = graphs.node_ptr[index]
+    node, _, node_ptr = ranges(starts, graphs.node_counts[index])
+    edge, graph, edge_ptr = ranges(graphs.edge_ptr[index], graphs.edge_counts[index])
     edges = {
         key: value.index_select(0, edge)
         for key, value in graphs.edges.items()
@@ -148,13 +170,23 @@ def concatenate(a: Graphs, b: Graphs) -> Graphs:
 
 
 def permute_nodes(graphs: Graphs, order: Tensor) -> Graphs:
-    """Reorder the nodes within their graphs: place p holds what was node ``order[p]``."""
+    """Reorder the nodes within their graphs: place p holds what was node ``order[p]``.
+
+    The edges are sorted by source before, and after.
+    """
     place = torch.empty_like(order)
     place[order] = torch.arange(order.numel(), device=order.device)
+    edge, source, _ = ranges(graphs.source_ptr[order], graphs.degree[order])
+    edges = {
+        key: value.index_select(0, edge)
+        for key, value in graphs.edges.items()
+        if key != "edge_index"
+    }
+    target = place[graphs.edge_index[1].index_select(0, edge)]
     return replace(
         graphs,
         nodes={key: value.index_select(0, order) for key, value in graphs.nodes.items()},
-        edges={**graphs.edges, "edge_index": place[graphs.edge_index]},
+        edges={"edge_index": torch.stack([source, target]), **edges},
     )
 
 
@@ -163,7 +195,7 @@ def keep_edges(graphs: Graphs, keep: Tensor) -> Graphs:
     kept = keep.nonzero().view(-1)
     counted = pointers(keep.long())  # kept edges before each edge
     edges = {
-        key: value[:, kept] if key == "edge_index" else value[kept]
+        key: take_edges(value, kept) if key == "edge_index" else value.index_select(0, kept)
         for key, value in graphs.edges.items()
     }
     return replace(graphs, edges=edges, edge_ptr=counted[graphs.edge_ptr])
@@ -206,6 +238,25 @@ def without_repeated_edges(graphs: Graphs) -> Graphs:
         graphs,
         edges={"edge_index": edge_index, **edges},
         edge_ptr=edge_pointers(edge_index, graphs.node_ptr, graphs.num_nodes),
+    )
+
+
+def is_mirrored(graphs: Graphs) -> bool:
+    """Whether edges are sorted by source, and each has its mirror image that carries the same.
+
+    The matrix of the edges is then symmetric: a sum over sources is a sum over targets.
+    """
+    source = graphs.edge_index[0]
+    if bool((source[1:] < source[:-1]).any()):
+        return False
+    forth = edge_keys(graphs.num_nodes, graphs.edge_index)
+    back = edge_keys(graphs.num_nodes, graphs.edge_index.flip(0))
+    forth, order = forth.sort(stable=True)
+    back, mirror = back.sort(stable=True)
+    return torch.equal(forth, back) and all(
+        torch.equal(value[order], value[mirror])
+        for name, value in graphs.edges.items()
+        if name != "edge_index"
     )
 
 

@@ -1,44 +1,50 @@
-"""What can be mixed: a batch taken apart and checked."""
+"""What can be mixed: graphs that were checked."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
+from typing import Any
 
 from torch import Tensor
-from torch_geometric.data import Data
 
-from ifmixup.batches import take_apart
 from ifmixup.errors import InputError
 from ifmixup.graphs import Graphs, without_repeated_edges
 from ifmixup.labels import label_rows
 
 
-def mixable(batch: Data, drop: Collection[str] = (), num_classes: int | None = None) -> Graphs:
-    """Take a batch apart and see that it can be mixed: each edge once, labels as rows."""
-    graphs = take_apart(batch)
+def mixable(graphs: Graphs, drop: Collection[str] = (), num_classes: int | None = None) -> Graphs:
+    """See that graphs can be mixed, and let each edge stand once, sorted, and labels be rows.
+
+    Args:
+        graphs: The graphs; they are not changed.
+        drop: Names of attributes to leave out.
+        num_classes: The number of classes; needed where ``y`` is class numbers.
+    """
     if "x" in drop or "edge_index" in drop:
         raise InputError("x and edge_index cannot be dropped: they are what is mixed.")
-    for level in (graphs.nodes, graphs.edges, graphs.graphs):
-        for name in drop:
-            level.pop(name, None)
-    x = check_features(batch)
+
+    def without(level: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in level.items() if name not in drop}
+
+    y = without(graphs.graphs).get("y")  # other graph attributes speak of one graph
+    graphs = replace(graphs, nodes=without(graphs.nodes), edges=without(graphs.edges), graphs={})
+    x = check_features(graphs)
     weight = graphs.edges.get("edge_weight")
     if weight is not None and weight.dim() != 1:
         raise InputError(f"edge_weight must have the shape [E]; got {list(weight.shape)}.")
     for name, value in {**graphs.nodes, **graphs.edges}.items():
         if name != "edge_index":
             _check_attribute(graphs, name, value)
-    y = graphs.graphs.get("y")
-    graphs.graphs.clear()  # other graph attributes speak of one graph
     if y is not None:
         graphs.graphs["y"] = label_rows(y, graphs.num_graphs, num_classes, x.dtype)
     return without_repeated_edges(graphs)
 
 
-def check_features(batch: Data) -> Tensor:
+def check_features(graphs: Graphs) -> Tensor:
     """The node features ``x``, if they can be mixed."""
-    x = batch.get("x") if isinstance(batch, Data) else None
-    if x is None:
+    x = graphs.nodes.get("x")
+    if x is None or (x.dim() == 2 and x.size(1) == 0):
         raise InputError(
             "The graph has no node features x. Give it some, for example one-hot degrees "
             "(torch_geometric.transforms.OneHotDegree)."

@@ -14,13 +14,14 @@ time and memory grow with nodes + edges.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from ifmixup.batches import check_devices, put_together
+from ifmixup.batches import check_devices, put_together, take_apart
 from ifmixup.edge_keys import edge_keys, edges_of_keys, merge_pair
 from ifmixup.errors import InputError, InputTypeError
 from ifmixup.graphs import (
@@ -29,9 +30,7 @@ from ifmixup.graphs import (
     concatenate,
     edge_pointers,
     keep_edges,
-    pointers,
     ranges,
-    take_edges,
 )
 from ifmixup.mixable import mixable
 
@@ -62,10 +61,10 @@ def mix(
     if not isinstance(lam, (int, float, Tensor)):
         raise InputTypeError(f"λ must be a number in [0, 1]; got {lam!r}.")
     check_devices(a, b)
-    one, other = mixable(a, drop, num_classes), mixable(b, drop, num_classes)
+    one, other = (mixable(take_apart(graph), drop, num_classes) for graph in (a, b))
     check_alike(one, other)
     ratio = torch.as_tensor(lam, dtype=one.nodes["x"].dtype).reshape(-1).to(one.node_ptr.device)
-    _check_ratios(ratio, 1)
+    check_ratios(ratio, 1)
     n = max(one.num_nodes, other.num_nodes)
     # λ = 1 and λ = 0 leave the edges of one graph only: weight 0 is no edge.
     terms = [(g, r) for g, r in ((one, ratio), (other, 1 - ratio)) if bool(r != 0)]
@@ -115,13 +114,14 @@ def mix_batch(
         A new ``Batch`` on the device of its input; ``y`` is ``[B, C]`` where it was class numbers.
     """
     check_devices(a, b)
-    one, other = mixable(a, drop, num_classes), mixable(b, drop, num_classes)
+    one, other = (mixable(take_apart(graph), drop, num_classes) for graph in (a, b))
     count = one.num_graphs
     if count != other.num_graphs:
         raise InputError(
             f"Graphs are mixed in pairs, but the first batch has {count} graphs "
             f"and the second {other.num_graphs}."
         )
+    check_ratios(lam, count)
     place = torch.arange(count, device=one.node_ptr.device)
     pool = concatenate(one, other)
     return put_together(mix_pairs(pool, place, place + count, lam, coalesce=coalesce))
@@ -133,22 +133,26 @@ def mix_pairs(
     """Mix graph ``first[g]`` of a pool with graph ``second[g]``, for every pair g at once.
 
     Args:
-        pool: Graphs that were found :func:`mixable`.
+        pool: Graphs that were found :func:`~ifmixup.mixable.mixable`.
         first: The first graphs, as their places in the pool, ``[B]``.
         second: The partners, ``[B]``.
-        lam: λ of each pair, ``[B]``.
+        lam: λ of each pair, ``[B]``; see :func:`check_ratios`.
         coalesce: See :func:`mix_batch`.
     """
-    _check_ratios(lam, first.numel())
     x = pool.nodes["x"]
     lam = lam.to(device=x.device, dtype=x.dtype)
     inside = bool(((lam > 0) & (lam < 1)).all())
-    counts = pool.node_ptr.diff()
-    node_ptr = pointers(torch.maximum(counts[first], counts[second]))
     sides = torch.stack([first, second], 1)  # [B, 2]
-    ratios = torch.stack([lam, 1 - lam], 1)
-    nodes = _mix_nodes(pool, sides, ratios, node_ptr)
-    mixed, share = _weighted_edges(pool, sides, ratios, nodes, node_ptr)
+    starts, counts = pool.node_ptr[sides], pool.node_counts[sides]
+    # For each node of the mixed graphs, in two columns: its row in the pool and its share.
+    number, graph, node_ptr = ranges(torch.zeros_like(first), counts.amax(1))
+    there = number.unsqueeze(1) < counts.index_select(0, graph)  # else a dummy node
+    row = (starts.index_select(0, graph) + number.unsqueeze(1)).mul_(there)
+    share = torch.stack([lam, 1 - lam], 1).index_select(0, graph)
+
+    mixed = Graphs(_mix_nodes(pool, row, share * there), {}, {}, node_ptr, node_ptr)
+    shift = (node_ptr[:-1].unsqueeze(1) - starts).index_select(0, graph)
+    mixed, share = _weighted_edges(pool, mixed, row, there, share, shift)
     if not inside:  # a graph with a share of 0 has no edges here
         mixed = keep_edges(mixed, share != 0)
     if coalesce or len(mixed.edges) > 2:
@@ -159,7 +163,8 @@ def mix_pairs(
     return mixed
 
 
-def _check_ratios(lam: Tensor, count: int) -> None:
+def check_ratios(lam: Tensor, count: int) -> None:
+    """See that ``lam`` is ``[count]``, each in [0, 1]."""
     if not isinstance(lam, Tensor) or lam.shape != (count,):
         given = f"shape {list(lam.shape)}" if isinstance(lam, Tensor) else repr(lam)
         raise InputError(f"lam must be a tensor with one λ a pair, shape [{count}]; got {given}.")
@@ -176,41 +181,56 @@ def _edge_term(graph: Graphs, name: str, share: Tensor) -> Tensor:
     return value.to(share.dtype) * share if name == "edge_weight" else value * share.to(value.dtype)
 
 
-def _mix_nodes(pool: Graphs, sides: Tensor, ratios: Tensor, node_ptr: Tensor) -> dict[str, Tensor]:
-    """ṽ = λ v_A + (1 − λ) v_B: each row of ṽ is a weighted sum of two rows of the pool."""
-    starts, counts = pool.node_ptr[sides], pool.node_ptr.diff()[sides]  # [B, 2]
-    number, graph, _ = ranges(torch.zeros_like(node_ptr[:-1]), node_ptr.diff())
-    number = number.unsqueeze(1)  # within its graph
-    there = number < counts.index_select(0, graph)  # else a dummy node, with features of zero
-    row = (starts.index_select(0, graph) + number).mul_(there)
-    weight = ratios.index_select(0, graph).mul_(there)
+def _mix_nodes(pool: Graphs, row: Tensor, share: Tensor) -> dict[str, Tensor]:
+    """ṽ = λ v_A + (1 − λ) v_B: each row of ṽ is a weighted sum of two rows of the pool.
+
+    Args:
+        pool: Where the nodes come from.
+        row: The two rows of each mixed node, ``[N, 2]``.
+        share: Their shares, ``[N, 2]``; 0 for a dummy node.
+    """
     return {
         name: F.embedding_bag(
             row,
             value.flatten(1) if value.dim() > 1 else value.unsqueeze(1),
             mode="sum",
-            per_sample_weights=weight.to(value.dtype),
+            per_sample_weights=share.to(value.dtype),
         ).view(-1, *value.shape[1:])
         for name, value in pool.nodes.items()
     }
 
 
 def _weighted_edges(
-    pool: Graphs, sides: Tensor, ratios: Tensor, nodes: dict[str, Tensor], node_ptr: Tensor
+    pool: Graphs, mixed: Graphs, row: Tensor, there: Tensor, share: Tensor, shift: Tensor
 ) -> tuple[Graphs, Tensor]:
-    """ẽ = λ e_A + (1 − λ) e_B: the edges of A, then those of B, pair by pair; and their share."""
-    order, side, ptr = ranges(pool.edge_ptr[sides].view(-1), pool.edge_ptr.diff()[sides].view(-1))
-    shift = (node_ptr[:-1].unsqueeze(1) - pool.node_ptr[sides]).view(-1).index_select(0, side)
-    share = ratios.view(-1).index_select(0, side)
-    edge_index = take_edges(pool.edge_index, order).add_(shift)
-    edges = {"edge_index": edge_index}
+    """ẽ = λ e_A + (1 − λ) e_B: node by node the edges of A and then those of B, so that they come
+    out sorted by source without sorting.
+
+    Args:
+        pool: Where the edges come from, sorted by source.
+        mixed: The mixed graphs, which have nodes but no edges yet.
+        row: The two rows of the pool that each mixed node is made of, ``[N, 2]``.
+        there: Whether they exist; else that side has a dummy node.
+        share: λ and 1 − λ of its graph, ``[N, 2]``.
+        shift: What leads from a node's number in the pool to that in its mixed graph, ``[N, 2]``.
+
+    Returns:
+        The mixed graphs, and the share of each edge, ``[E]``.
+    """
+    row = row.view(-1)
+    degree = pool.degree.index_select(0, row).mul_(there.view(-1))
+    edge, side, ptr = ranges(pool.source_ptr.index_select(0, row), degree)
+    target = pool.edge_index[1].index_select(0, edge)
+    target += shift.view(-1).index_select(0, side)
+    weight = share.view(-1).index_select(0, side)
+    edges = {"edge_index": torch.stack([side >> 1, target])}
     for name, value in pool.edges.items():
         if name not in ("edge_index", "edge_weight"):
-            edges[name] = value.index_select(0, order) * _as_rows(share, value)
-    edges["edge_weight"] = share
+            edges[name] = value.index_select(0, edge) * _as_rows(weight, value)
+    edges["edge_weight"] = weight
     if "edge_weight" in pool.edges:
-        edges["edge_weight"] = share * pool.edges["edge_weight"].index_select(0, order).to(share)
-    return Graphs(nodes, edges, {}, node_ptr, ptr[::2]), share
+        edges["edge_weight"] = weight * pool.edges["edge_weight"].index_select(0, edge).to(weight)
+    return replace(mixed, edges=edges, edge_ptr=ptr[2 * mixed.node_ptr]), weight
 
 
 def _merge(mixed: Graphs) -> Graphs:

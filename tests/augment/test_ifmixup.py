@@ -7,8 +7,10 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.utils import to_dense_adj
 
 from ifmixup import IfMixup, MixPlan, mix, mix_batch
+from ifmixup.batches import put_together, take_apart
 from ifmixup.data import load
 from ifmixup.errors import InputError
+from ifmixup.graphs import is_mirrored, select, without_repeated_edges
 from ifmixup.nn import MODELS
 
 
@@ -94,6 +96,30 @@ def test_both_ways_of_storing_edges_give_the_same_logits(batch):
         torch.testing.assert_close(*logits)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"coalesce": False},
+        {"p": 0.5, "pairing": "same-size"},
+        {"pairing": "self"},
+        {"ratio": "batch"},
+        {"shuffle_every": 1},
+        {"shuffle_every": 1, "coalesce": False},
+    ],
+    ids=str,
+)
+def test_taking_graphs_is_cutting_and_then_mixing_them(batch, options):
+    index = torch.tensor([5, 4, 1, 0, 6, 3])
+    cutting, taking = mixup(alpha=1.0, **options), mixup(alpha=1.0, **options)
+    graphs = cutting.prepare(take_apart(batch))
+    cut = select(graphs, index)
+    expected = put_together(cutting.change(cut, cutting.draw(cut)))
+    taken = put_together(taking.take(graphs, index))
+    for key in ("x", "edge_index", "edge_weight", "y", "batch", "ptr"):
+        assert torch.equal(taken[key], expected[key])
+
+
 class TestShuffling:
     def orders(self, method: IfMixup, batch: Batch) -> list[list[int]]:
         plan = method.plan(batch)
@@ -140,6 +166,28 @@ class TestShuffling:
         expected = lam * batch.x + (1 - lam) * batch.x[plan.node_order]
         torch.testing.assert_close(method.augment(batch, plan).x, expected)
 
+    def test_the_partners_edges_follow_its_nodes(self, batch):
+        method = mixup(shuffle_every=1, pairing="self", alpha=1.0)
+        plan = method.plan(batch)
+        lam = plan.lam[batch.batch].view(-1, 1)
+        (e,) = to_dense_adj(batch.edge_index, max_num_nodes=batch.num_nodes)
+        expected = lam * e + (1 - lam) * e[plan.node_order][:, plan.node_order]
+        for coalesce in (True, False):
+            method.coalesce = coalesce
+            out = method.augment(batch, plan)
+            (mixed,) = to_dense_adj(out.edge_index, None, out.edge_weight, batch.num_nodes)
+            torch.testing.assert_close(mixed, expected)
+
+    @pytest.mark.parametrize("pairing", ["random", "same-size", "self"])
+    def test_edges_side_by_side_come_out_sorted_and_mirrored(self, batch, pairing):
+        method = mixup(shuffle_every=1, coalesce=False, alpha=1.0, p=0.8, pairing=pairing)
+        graphs = method.prepare(without_repeated_edges(take_apart(batch)))
+        for epoch in range(20):
+            method.set_epoch(epoch)
+            mixed = method.change(graphs, method.draw(graphs))
+            assert (mixed.edge_index[0].diff() >= 0).all()
+            assert is_mirrored(mixed)
+
     def test_never(self, batch):
         assert mixup().plan(batch).node_order is None
 
@@ -148,6 +196,12 @@ def test_a_plan_of_ones_own(batch):
     plan = MixPlan(torch.tensor([1, 0, 2, 3, 4, 5, 6, 7]), torch.full((8,), 0.75))
     out = mixup().augment(batch, plan)
     assert out.ptr.diff().tolist() == [5, 5, 4, 5, 7, 3, 5, 1]
+
+
+def test_a_plan_needs_a_ratio_a_graph(batch):
+    plan = MixPlan(torch.arange(8), torch.full((7,), 0.75))
+    with pytest.raises(InputError, match=r"one λ a pair, shape \[8\]"):
+        mixup().augment(batch, plan)
 
 
 def test_the_loop_of_the_readme_on_mutag():

@@ -6,7 +6,9 @@ import torch.nn.functional as F
 from torch_geometric.data import Batch
 
 from ifmixup import augment
+from ifmixup.batches import put_together, take_apart
 from ifmixup.errors import IfmixupError
+from ifmixup.graphs import is_mirrored, without_repeated_edges
 from ifmixup.nn import MODELS
 
 METHODS = augment.names()
@@ -58,6 +60,50 @@ def test_the_input_is_never_changed(name, batch):
     seeded(name).eval()(batch)
     assert batch.keys() == keys
     assert same(before, batch)
+
+
+@everyone
+def test_the_same_plan_gives_the_same_to_graphs_and_to_their_batch(name, batch):
+    method = seeded(name)
+    graphs = method.prepare(take_apart(batch))
+    plan = method.draw(graphs)
+    assert same(put_together(method.change(graphs, plan)), method.augment(batch, plan))
+
+
+@everyone
+def test_what_is_taken_from_prepared_graphs_is_the_augmented_batch(name, batch):
+    index = [4, 0, 7, 3, 1]
+    graphs = seeded(name).prepare(take_apart(batch))
+    taken = seeded(name).take(graphs, torch.tensor(index))
+    assert same(put_together(taken), seeded(name)(batch_of(batch, index)))
+
+
+def batch_of(batch: Batch, index: list[int]) -> Batch:
+    return Batch.from_data_list([batch[i] for i in index])
+
+
+@everyone
+def test_prepared_graphs_are_never_changed(name, batch):
+    method = seeded(name)
+    taken = take_apart(batch)
+    graphs = method.prepare(taken)
+    before, prepared = batch.clone(), put_together(graphs).clone()
+    method.change(graphs, method.draw(graphs))
+    method.take(graphs, torch.tensor([2, 0]))
+    assert same(put_together(graphs), prepared)
+    assert same(put_together(taken), before)
+
+
+@everyone
+def test_mirrored_edges_stay_mirrored_where_the_method_says_so(name, batch):
+    assert not augment.Method.keeps_mirrored  # a method has to say so
+    graphs = without_repeated_edges(take_apart(batch))
+    assert is_mirrored(graphs)
+    method = seeded(name)
+    graphs = method.prepare(graphs)
+    for _ in range(20):
+        taken = method.take(graphs, torch.tensor([6, 1, 3, 0]))
+        assert is_mirrored(taken) or not method.keeps_mirrored
 
 
 @everyone

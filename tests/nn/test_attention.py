@@ -3,6 +3,7 @@ from __future__ import annotations
 import torch
 from torch.testing import assert_close
 
+from ifmixup.nn import Neighbours
 from ifmixup.nn.attention import unit_loops, weighted_softmax
 
 
@@ -48,7 +49,7 @@ def test_gradient_towards_a_weight_of_zero_is_exact():
 
 
 def test_unit_loops_replace_those_of_the_input():
-    edge_index = torch.tensor([[0, 1, 1, 1], [1, 1, 1, 0]])
-    loops, weight = unit_loops(edge_index, torch.tensor([0.5, 0.3, 0.7, 0.2]), 3)
-    assert loops.tolist() == [[0, 1, 1, 1, 0, 1, 2], [1, 1, 1, 0, 0, 1, 2]]
-    assert_close(weight, torch.tensor([0.5, 0.0, 0.0, 0.2, 1.0, 1.0, 1.0]))
+    neighbours = Neighbours.of(torch.tensor([[1, 0, 1, 1], [0, 1, 1, 1]]), 3)
+    loops, weight = unit_loops(neighbours, torch.tensor([0.2, 0.5, 0.3, 0.7]))
+    assert loops.tolist() == [[1, 0, 1, 1, 0, 1, 2], [0, 1, 1, 1, 0, 1, 2]]
+    assert_close(weight, torch.tensor([0.2, 0.5, 0.0, 0.0, 1.0, 1.0, 1.0]))

@@ -6,6 +6,7 @@ from torch.nn.functional import leaky_relu
 from torch.testing import assert_close
 from torch_geometric.nn import GATConv as PyGConv
 
+from ifmixup.nn import Neighbours
 from ifmixup.nn.attention import unit_loops
 from ifmixup.nn.gat import GATConv
 
@@ -33,8 +34,9 @@ def make_conv() -> GATConv:
 
 def test_layer_is_the_formula(graphs):
     conv = make_conv()
-    edges = unit_loops(graphs.edge_index, graphs.edge_weight, 5)
-    assert_close(conv(graphs.x, *edges), dense(graphs.dense(), graphs.x, conv), **CLOSE)
+    neighbours, weight, _ = graphs.by_target()
+    out = conv(graphs.x, *unit_loops(neighbours, weight))
+    assert_close(out, dense(graphs.dense(), graphs.x, conv), **CLOSE)
 
 
 def test_weight_one_is_pygs_layer(graphs):
@@ -42,5 +44,5 @@ def test_weight_one_is_pygs_layer(graphs):
     edge_index = torch.cat([graphs.edge_index, torch.tensor([[1, 4], [1, 4]])], dim=1)
     conv, pyg = make_conv(), PyGConv(3, 4, heads=2)
     pyg.load_state_dict(conv.state_dict())
-    out = conv(graphs.x, *unit_loops(edge_index, torch.ones(9), 5))
+    out = conv(graphs.x, *unit_loops(Neighbours.of(edge_index, 5), torch.ones(9)))
     assert_close(out, pyg(graphs.x, edge_index), **CLOSE)

@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.testing import assert_close
 from torch_geometric.nn import GCNConv as PyGConv
 
-from ifmixup.nn import GCN
+from ifmixup.nn import GCN, Neighbours
 from ifmixup.nn.gcn import GCNConv, gcn_weights
 
 CLOSE = {"atol": 1e-5, "rtol": 0.0}
@@ -28,18 +28,18 @@ def make_conv(in_channels: int, out_channels: int) -> GCNConv:
 
 def test_degree_of_a_path_by_hand():
     # 0 -1- 1 -½- 2: the degrees with the self-loop are 2, 2½ and 1½.
-    edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
-    edges, nodes = gcn_weights(edge_index, torch.tensor([1.0, 1.0, 0.5, 0.5]), 3)
+    neighbours = Neighbours.of(torch.tensor([[1, 0, 2, 1], [0, 1, 1, 2]]), 3)
+    edges, nodes = gcn_weights(neighbours, torch.tensor([1.0, 1.0, 0.5, 0.5]))
     a, b = 1 / (2 * 2.5) ** 0.5, 0.5 / (2.5 * 1.5) ** 0.5
     assert_close(edges, torch.tensor([a, a, b, b]))
-    assert_close(nodes, torch.tensor([1 / 2, 1 / 2.5, 1 / 1.5]))
+    assert_close(nodes, torch.tensor([[1 / 2], [1 / 2.5], [1 / 1.5]]))
 
 
-@pytest.mark.parametrize("out_channels", [2, 8])  # narrower and wider than the input
+@pytest.mark.parametrize("out_channels", [2, 3, 8])  # narrower than the input, as wide, wider
 def test_layer_is_the_papers_formula_and_pygs(graphs, out_channels):
     conv = make_conv(3, out_channels)
-    edges = gcn_weights(graphs.edge_index, graphs.edge_weight, 5)
-    out = conv(graphs.x, graphs.edge_index, *edges)
+    neighbours, weight, _ = graphs.by_target()
+    out = conv(graphs.x, neighbours, *gcn_weights(neighbours, weight))
     assert_close(out, paper(graphs.dense(), graphs.x, conv), **CLOSE)
 
     pyg = PyGConv(3, out_channels)
@@ -51,7 +51,8 @@ def test_unweighted_self_loops_count_once_as_in_pyg(graphs):
     loops = torch.cat([graphs.edge_index, torch.tensor([[1, 4], [1, 4]])], dim=1)
     conv, pyg = make_conv(3, 2), PyGConv(3, 2)
     pyg.load_state_dict(conv.state_dict())
-    out = conv(graphs.x, loops, *gcn_weights(loops, torch.ones(9), 5))
+    neighbours = Neighbours.of(loops, 5)
+    out = conv(graphs.x, neighbours, *gcn_weights(neighbours, torch.ones(9)))
     assert_close(out, pyg(graphs.x, loops), **CLOSE)
 
 
@@ -71,3 +72,17 @@ def test_skip_goes_around_each_layer(graphs):
     h = paper(graphs.dense(), h, second.conv).relu() + h
     embedding = model.embed(graphs.x, graphs.edge_index, graphs.edge_weight, graphs.batch)
     assert_close(embedding, torch.stack([h[:4].sum(0), h[4]]), **CLOSE)
+
+
+@pytest.mark.parametrize("out_channels", [2, 3, 8])
+def test_without_a_bias_only_the_bias_is_missing(graphs, out_channels):
+    conv, bare = make_conv(3, out_channels), GCNConv(3, out_channels, bias=False)
+    bare.lin.load_state_dict(conv.lin.state_dict())
+    neighbours, weight, _ = graphs.by_target()
+    edges = (neighbours, *gcn_weights(neighbours, weight))
+    assert_close(bare(graphs.x, *edges) + conv.bias, conv(graphs.x, *edges), **CLOSE)
+
+
+def test_there_is_no_bias_in_front_of_batch_norm():
+    assert all(layer.conv.bias is None for layer in GCN(3, 4, 2, 2).layers)
+    assert all(layer.conv.bias is not None for layer in GCN(3, 4, 2, 2, norm="none").layers)

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from ifmixup.errors import InputError
+from ifmixup.nn import Neighbours
 from ifmixup.nn.inputs import check_edges, check_nodes
 
 EDGES = torch.tensor([[0, 1, 2], [1, 2, 0]])
@@ -29,6 +30,14 @@ def test_bad_nodes(x, batch, text):
     [
         ({"edge_index": EDGES.t()}, r"edge_index is int64 \[3, 2\].*\[2, E\]"),
         ({"edge_weight": torch.ones(4)}, r"float32 \[4\].*each of the 3 edges"),
+        (
+            {"edge_index": Neighbours.of(EDGES, 3), "edge_weight": torch.ones(4)},
+            r"float32 \[4\].*each of the 3 edges",
+        ),
+        (
+            {"edge_index": Neighbours.of(EDGES, 4)},
+            r"The Neighbours are of 4 nodes, but x has 3 rows",
+        ),
         ({"edge_weight": torch.ones(3, 1)}, r"edge_weight is float32 \[3, 1\]"),
         (
             {"edge_weight": torch.zeros(3, dtype=torch.long)},
@@ -41,6 +50,12 @@ def test_bad_nodes(x, batch, text):
     ],
 )
 def test_bad_edges(changes, text):
-    good = {"edge_index": EDGES, "edge_weight": None, "edge_attr": None, "edge_dim": None}
+    good = {
+        "num_nodes": 3,
+        "edge_index": EDGES,
+        "edge_weight": None,
+        "edge_attr": None,
+        "edge_dim": None,
+    }
     with pytest.raises(InputError, match=text):
         check_edges(**{**good, **changes})

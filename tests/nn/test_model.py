@@ -6,15 +6,22 @@ from dataclasses import fields, replace
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch.func import functional_call
 from torch.testing import assert_close
 from torch_geometric import EdgeIndex
 
 from ifmixup.errors import InputError
-from ifmixup.nn import GAT, MODELS
+from ifmixup.nn import GAT, MODELS, Neighbours
 from ifmixup.nn.readout import READOUTS
+from strategies import graphs as any_graphs
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
+
+# 0 – 1 twice, 0 – 3, 1 – 2 and a loop at 1, sorted by source; below, the number of each edge.
+UNDIRECTED = torch.tensor([[0, 0, 0, 1, 1, 1, 1, 2, 3], [1, 1, 3, 0, 0, 1, 2, 1, 0]])
+NUMBER = torch.tensor([0, 1, 2, 0, 1, 3, 4, 4, 2])
 
 
 def keep_edges(graphs, edges):
@@ -113,10 +120,64 @@ def test_edge_index_class_gives_the_same_logits(make, run, graphs):
     assert_close(run(model, replace(by_target, edge_index=typed)), run(model, graphs), **CLOSE)
 
 
+@pytest.mark.parametrize("weighted", [True, False])
+def test_edges_in_every_form_give_the_same_logits_and_gradients(make, graphs64, weighted):
+    model = make().double()
+    x, attr = graphs64.x.requires_grad_(), graphs64.edge_attr[:5].requires_grad_()
+    weight = graphs64.edge_weight[:5].requires_grad_()
+    inputs = [x, *([weight] if weighted else []), *([] if model.edge_dim is None else [attr])]
+    direction = torch.tensor([[1.0, -2.0], [3.0, 0.5]], dtype=torch.float64)
+
+    def logits_and_gradients(edge_index):
+        # Both directions of an edge carry the same.
+        logits = model(
+            x,
+            edge_index,
+            weight[NUMBER] if weighted else None,
+            graphs64.batch,
+            edge_attr=None if model.edge_dim is None else attr[NUMBER],
+        )
+        return logits, torch.autograd.grad(logits, [*inputs, *model.parameters()], direction)
+
+    expected = logits_and_gradients(UNDIRECTED)
+    for edges in (
+        EdgeIndex(UNDIRECTED, sparse_size=(5, 5)),
+        EdgeIndex(UNDIRECTED, sparse_size=(5, 5), sort_order="row"),
+        EdgeIndex(UNDIRECTED.flip(0), sparse_size=(5, 5), sort_order="col"),
+        Neighbours.of(UNDIRECTED, 5),
+        Neighbours.mirrored(UNDIRECTED, 5),
+    ):
+        assert_close(logits_and_gradients(edges), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"), [*((name, {}) for name in MODELS), ("gin", {"edge_dim": 2})]
+)
+@given(graph=any_graphs(weighted=True, edge_attr=True), random=st.randoms(use_true_random=False))
+def test_the_order_of_the_edges_changes_nothing(name, options, graph, random):
+    torch.manual_seed(0)
+    model = MODELS[name](3, 4, 2, 2, **options).double().eval()
+    order = list(range(graph.num_edges))
+    random.shuffle(order)
+    order = torch.tensor(order, dtype=torch.long)
+
+    def logits_and_gradients(order):
+        x = graph.x.double().requires_grad_()
+        weight = graph.edge_weight.double().requires_grad_()
+        attr = graph.edge_attr.double()[order] if options else None
+        logits = model(x, graph.edge_index[:, order], weight[order], edge_attr=attr)
+        inputs = [x, weight, *model.parameters()]
+        return logits, torch.autograd.grad(logits[0, 0] - logits[0, 1], inputs)
+
+    as_given = torch.arange(graph.num_edges)
+    assert_close(logits_and_gradients(order), logits_and_gradients(as_given), **CLOSE)
+
+
 def test_jumping_knowledge_reads_the_input_and_every_layer(make, run, graphs):
     model = make(jk="sum", norm="none")
     attr = None if model.edge_dim is None else graphs.edge_attr
-    edges = model.edges(graphs.x, graphs.edge_index, graphs.edge_weight, attr)
+    neighbours, weight, sorted_attr = graphs.by_target()
+    edges = model.edges(graphs.x, neighbours, weight, None if attr is None else sorted_attr)
     states = [graphs.x]
     for layer in model.layers:
         states.append(layer(states[-1], *edges))
@@ -141,9 +202,14 @@ def test_known_batch_size_needs_no_look_at_the_values(make, run, graphs):
 
 def test_compiles_to_one_graph(make, run, graphs):
     model = make()
-    expected = run(model, graphs, batch_size=2)
     compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
-    assert_close(run(compiled, graphs, batch_size=2), expected, **CLOSE)
+    inputs = [graphs.x.requires_grad_(), graphs.edge_weight.requires_grad_(), *model.parameters()]
+
+    def logits_and_gradients(model):
+        logits = run(model, graphs, batch_size=2)
+        return logits, torch.autograd.grad(logits, inputs, torch.tensor([[1.0, -2], [3, 0.5]]))
+
+    assert_close(logits_and_gradients(compiled), logits_and_gradients(model), **CLOSE)
 
 
 def test_weights_of_another_precision_follow_the_features(make, run, graphs):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from ifmixup.errors import CheckpointError
-from ifmixup.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from ifmixup.training.checkpoint import VERSION, Checkpoint, load_checkpoint, save_checkpoint
 
 
 def test_there_and_back(tmp_path):
@@ -37,7 +37,7 @@ class Evil:
 
 def write(path, kind):
     if kind == "evil":
-        torch.save({"format": "ifmixup-checkpoint", "version": 1, "about": Evil()}, path)
+        torch.save({"format": "ifmixup-checkpoint", "version": VERSION, "about": Evil()}, path)
     elif kind == "pickle":
         path.write_bytes(pickle.dumps(Evil()))
     elif kind == "text":
@@ -49,9 +49,11 @@ def write(path, kind):
     elif kind == "later":
         torch.save({"format": "ifmixup-checkpoint", "version": 99}, path)
     elif kind == "damaged":
-        torch.save({"format": "ifmixup-checkpoint", "version": 1}, path)
+        torch.save({"format": "ifmixup-checkpoint", "version": VERSION}, path)
     elif kind == "cut":
-        torch.save({"format": "ifmixup-checkpoint", "version": 1, "about": {}, "state": {}}, path)
+        torch.save(
+            {"format": "ifmixup-checkpoint", "version": VERSION, "about": {}, "state": {}}, path
+        )
         path.write_bytes(path.read_bytes()[:-200])
 
 

@@ -3,11 +3,14 @@ import copy
 import pytest
 import torch
 import torch.nn.functional as F
+from torch_geometric.data import Data
 
 from ifmixup import augment
+from ifmixup.batches import take_apart
 from ifmixup.errors import InputError, TrainingError
 from ifmixup.nn import MODELS
-from ifmixup.training import Settings, Training
+from ifmixup.training import Packed, Settings, Training, pack
+from ifmixup.training.training import model_inputs
 
 TINY = {"epochs": 3, "hidden": 8, "layers": 2}
 
@@ -21,6 +24,29 @@ def training(data, seed=0, **settings) -> Training:
         test=torch.arange(140, 188),
         seed=seed,
     )
+
+
+def directed() -> Packed:
+    """Directed graphs with weights, their edges in no order: some repeated, some loops."""
+    generator = torch.Generator().manual_seed(0)
+    data = [
+        Data(
+            x=torch.randn(n, 3, generator=generator),
+            edge_index=torch.randint(n, (2, 2 * n), generator=generator),
+            edge_weight=torch.rand(2 * n, generator=generator),
+            y=torch.tensor([n % 2]),
+        )
+        for n in (3, 5, 4, 1, 2, 6, 3, 4, 7, 5)
+    ]
+    return pack(data, "directed")
+
+
+def loss_by_hand(one: Training) -> float:
+    """The loss of the first step: the model and the method on a batch that PyG would make."""
+    one.model.train()
+    batch = one.data.batch(next(one._indices()))
+    logits, y = one.method.step(one.model, batch)
+    return F.cross_entropy(logits, y).item()
 
 
 def weights(one: Training) -> list[torch.Tensor]:
@@ -142,3 +168,70 @@ def test_edge_attributes_reach_gin(mutag):
     assert one.model.layers[0].conv.lin_edge.weight.shape[1] == 4
     with pytest.raises(InputError, match="no edge attributes to use"):
         training(mutag.without_edge_attr(), model="gin", use_edge_attr=True)
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("method", augment.names())
+def test_directed_graphs_are_trained_on_as_the_model_reads_their_batch(model, method):
+    def make() -> Training:
+        settings = Settings(model=model, method=method, hidden=8, layers=2, batch_size=7, epochs=1)
+        data = directed()
+        return Training(settings, data, train=torch.arange(7), test=torch.arange(7, 10))
+
+    one = make()
+    assert not one.mirrored
+    one.run_epoch()
+    assert one.curves["train_loss"][0] == pytest.approx(loss_by_hand(make()), rel=1e-5)
+
+    batch = directed().batch(torch.arange(7, 10))
+    with torch.no_grad():
+        out = one.model.eval()(batch.x, batch.edge_index, batch.edge_weight, batch.batch)
+    loss = F.cross_entropy(out, batch.y).item()
+    assert one.curves["test_loss"][0] == pytest.approx(loss, rel=1e-5)
+
+
+@pytest.mark.parametrize("method", augment.names())
+def test_mirrored_graphs_are_trained_on_as_the_model_reads_their_batch(mutag, method):
+    one = training(mutag, method=method, batch_size=100)
+    assert one.mirrored
+    one.run_epoch()
+    by_hand = loss_by_hand(training(mutag, method=method, batch_size=100))
+    assert one.curves["train_loss"][0] == pytest.approx(by_hand, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *({"method": method} for method in augment.names()),
+        *({"method": "ifmixup", "model": model} for model in MODELS if model != "gcn"),
+        {"method": "ifmixup", "shuffle_every": 1},
+        {"model": "gin", "method": "ifmixup", "use_edge_attr": True},
+    ],
+    ids=str,
+)
+def test_knowing_that_edges_are_mirrored_changes_no_loss(mutag, settings):
+    losses = []
+    for mirrored in (True, False):
+        one = training(mutag, **settings)
+        assert one.mirrored
+        one.mirrored = mirrored
+        for _ in range(2):
+            one.run_epoch()
+        losses.append(one.curves["train_loss"])
+    assert losses[0] == pytest.approx(losses[1], abs=1e-5)
+
+
+@pytest.mark.parametrize("mirrored", [True, False])
+def test_what_the_model_takes(mirrored):
+    x, edges = torch.ones(4, 1), torch.tensor([[0, 0, 1, 2, 3], [0, 1, 0, 3, 2]])
+    graphs = take_apart(Data(x=x, edge_index=edges, edge_weight=torch.rand(5), y=torch.tensor(0)))
+    inputs = model_inputs(graphs, mirrored)
+    neighbours = inputs["edge_index"]
+    if mirrored:
+        assert neighbours.is_mirrored
+        neighbours = torch.stack([neighbours.target, neighbours.source])
+    assert torch.equal(neighbours, edges)
+    assert inputs["edge_weight"] is graphs.edges["edge_weight"]
+    assert inputs["edge_attr"] is None
+    assert inputs["batch"].tolist() == [0, 0, 0, 0]
+    assert inputs["batch_size"] == 1

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch_geometric.data import Batch
 
 from ifmixup.augment.drawing import check_fraction, numpy_generator
 from ifmixup.augment.method import Method
 from ifmixup.augment.registry import register
 from ifmixup.errors import InputError
+from ifmixup.graphs import Graphs
 
 
 @dataclass(frozen=True)
 class MaskPlan:
-    """What :meth:`AttributeMasking.plan` draws: nodes ``[K]`` and the rows they get, ``[K, d]``."""
+    """What :meth:`AttributeMasking.draw` draws: nodes ``[K]`` and the rows they get, ``[K, d]``."""
 
     node: Tensor
     x: Tensor
@@ -37,6 +36,8 @@ class AttributeMasking(Method):
         generator: Where randomness comes from; else torch's global generator.
     """
 
+    keeps_mirrored = True
+
     def __init__(
         self,
         num_classes: int | None = None,
@@ -46,10 +47,10 @@ class AttributeMasking(Method):
         super().__init__(num_classes, generator=generator)
         self.mask_ratio = check_fraction("mask_ratio", mask_ratio)
 
-    def plan(self, batch: Batch) -> MaskPlan:
+    def draw(self, graphs: Graphs) -> MaskPlan:
         """Draw nodes and their new rows."""
-        x = batch.x
-        if x is None:
+        x = graphs.nodes.get("x")
+        if x is None or x.numel() == 0:
             raise InputError("Attribute masking needs node features x.")
         rng = numpy_generator(self.generator)
         num_nodes, width = x.shape
@@ -60,8 +61,7 @@ class AttributeMasking(Method):
         other = torch.from_numpy(rng.integers(num_nodes, size=node.numel())).to(x.device)
         return MaskPlan(node.to(x.device), x[other])
 
-    def augment(self, batch: Batch, plan: MaskPlan) -> Batch:
+    def change(self, graphs: Graphs, plan: MaskPlan) -> Graphs:
         """The graphs with the new rows."""
-        batch = copy.copy(batch)
-        batch.x = batch.x.index_copy(0, plan.node, plan.x)
-        return batch
+        x = graphs.nodes["x"].index_copy(0, plan.node, plan.x)
+        return replace(graphs, nodes={**graphs.nodes, "x": x})

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Batch
 
 from ifmixup.augment.drawing import check_fraction, draw_seed, hash_uniform
 from ifmixup.augment.method import Method
 from ifmixup.augment.registry import register
-from ifmixup.batches import put_together, take_apart
-from ifmixup.graphs import keep_edges
+from ifmixup.graphs import Graphs, keep_edges
 
 
 @register("drop_edge")
@@ -25,6 +23,8 @@ class DropEdge(Method):
         generator: Where randomness comes from; else torch's global generator.
     """
 
+    keeps_mirrored = True
+
     def __init__(
         self,
         num_classes: int | None = None,
@@ -34,13 +34,13 @@ class DropEdge(Method):
         super().__init__(num_classes, generator=generator)
         self.drop_ratio = check_fraction("drop_ratio", drop_ratio)
 
-    def plan(self, batch: Batch) -> Tensor:
+    def draw(self, graphs: Graphs) -> Tensor:
         """Which edges stay, ``[E]``, in the order of their graphs."""
-        graphs = take_apart(batch)
-        ends, _ = graphs.edge_index.sort(0)  # the same for both directions
-        key = ends[0] * graphs.num_nodes + ends[1]
+        source, target = graphs.edge_index
+        # the same for both directions
+        key = torch.minimum(source, target) * graphs.num_nodes + torch.maximum(source, target)
         return hash_uniform(draw_seed(self.generator), key) >= self.drop_ratio
 
-    def augment(self, batch: Batch, plan: Tensor) -> Batch:
+    def change(self, graphs: Graphs, plan: Tensor) -> Graphs:
         """The graphs with only the edges that stay."""
-        return put_together(keep_edges(take_apart(batch), plan))
+        return keep_edges(graphs, plan)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Batch
 from torch_geometric.utils import scatter
 
 from ifmixup.augment.drawing import check_fraction, draw_seed, hash_uniform
 from ifmixup.augment.method import Method
 from ifmixup.augment.registry import register
-from ifmixup.batches import put_together, take_apart
-from ifmixup.graphs import keep_nodes
+from ifmixup.graphs import Graphs, keep_nodes
 
 
 @register("drop_node")
@@ -26,6 +24,8 @@ class DropNode(Method):
         generator: Where randomness comes from; else torch's global generator.
     """
 
+    keeps_mirrored = True
+
     def __init__(
         self,
         num_classes: int | None = None,
@@ -35,15 +35,14 @@ class DropNode(Method):
         super().__init__(num_classes, generator=generator)
         self.drop_ratio = check_fraction("drop_ratio", drop_ratio)
 
-    def plan(self, batch: Batch) -> Tensor:
+    def draw(self, graphs: Graphs) -> Tensor:
         """Which nodes stay, ``[N]``."""
-        graphs = take_apart(batch)
         node = torch.arange(graphs.num_nodes, device=graphs.node_ptr.device)
         draw = hash_uniform(draw_seed(self.generator), node)
         graph = graphs.node_graph
         best = scatter(draw, graph, dim_size=graphs.num_graphs, reduce="max")
         return (draw >= self.drop_ratio) | (draw == best[graph])
 
-    def augment(self, batch: Batch, plan: Tensor) -> Batch:
+    def change(self, graphs: Graphs, plan: Tensor) -> Graphs:
         """The graphs with only the nodes that stay."""
-        return put_together(keep_nodes(take_apart(batch), plan))
+        return keep_nodes(graphs, plan)

@@ -8,17 +8,15 @@ from dataclasses import replace
 import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Batch
 
 from ifmixup.augment.drawing import draw_seed, hash_integers, numpy_generator
 from ifmixup.augment.method import Method
 from ifmixup.augment.mix_plan import MixPlan, check_ratio_options, draw_plan
 from ifmixup.augment.registry import register
-from ifmixup.batches import put_together, take_apart
 from ifmixup.errors import InputError, choose
-from ifmixup.graphs import concatenate, permute_nodes, ranges, select
-from ifmixup.mixable import check_features, mixable
-from ifmixup.mixing import mix_pairs
+from ifmixup.graphs import Graphs, concatenate, permute_nodes, ranges, select
+from ifmixup.mixable import mixable
+from ifmixup.mixing import check_ratios, mix_pairs
 
 
 @register("ifmixup")
@@ -54,6 +52,8 @@ class IfMixup(Method):
         generator: Where randomness comes from; else torch's global generator.
     """
 
+    keeps_mirrored = True
+
     def __init__(
         self,
         num_classes: int | None = None,
@@ -86,32 +86,48 @@ class IfMixup(Method):
         """Say which epoch it is; node orders change every ``shuffle_every`` epochs."""
         self.epoch = epoch
 
-    def plan(self, batch: Batch) -> MixPlan:
-        """Draw partners, ratios and node orders for ``batch``."""
-        rng = numpy_generator(self.generator)
-        plan = draw_plan(
-            rng,
-            self._draw_partner(rng, batch),
-            alpha=self.alpha,
-            beta=self.beta,
-            p=self.p,
-            ratio=self.ratio,
-            like=check_features(batch),
-        )
-        return replace(plan, node_order=self._node_order(batch, plan.partner))
+    def prepare(self, graphs: Graphs) -> Graphs:
+        """See that graphs can be mixed: each edge once, labels as rows."""
+        return mixable(graphs, self.drop, self.num_classes)
 
-    def augment(self, batch: Batch, plan: MixPlan) -> Batch:
+    def draw(self, graphs: Graphs) -> MixPlan:
+        """Draw partners, ratios and node orders."""
+        plan = self._draw_pairs(graphs.node_counts, graphs.nodes["x"])
+        return replace(plan, node_order=self._node_order(graphs, plan.partner))
+
+    def change(self, graphs: Graphs, plan: MixPlan) -> Graphs:
         """Mix each graph with its partner as ``plan`` says."""
-        graphs = mixable(batch, self.drop, self.num_classes)
+        check_ratios(plan.lam, graphs.num_graphs)
         place = torch.arange(graphs.num_graphs, device=graphs.node_ptr.device)
         partner = plan.partner
         if plan.node_order is not None:
             shuffled = permute_nodes(select(graphs, partner), plan.node_order)
             graphs, partner = concatenate(graphs, shuffled), place + graphs.num_graphs
-        return put_together(mix_pairs(graphs, place, partner, plan.lam, coalesce=self.coalesce))
+        return mix_pairs(graphs, place, partner, plan.lam, coalesce=self.coalesce)
 
-    def _draw_partner(self, rng: np.random.Generator, batch: Batch) -> np.ndarray:
-        count = batch.num_graphs
+    def take(self, graphs: Graphs, index: Tensor) -> Graphs:
+        """Mix the graphs numbered ``index`` with each other."""
+        if self.shuffle_every is not None:
+            return super().take(graphs, index)
+        # The same without cutting the batch first: pairs are mixed from where they lie.
+        plan = self._draw_pairs(graphs.node_counts[index], graphs.nodes["x"])
+        return mix_pairs(graphs, index, index[plan.partner], plan.lam, coalesce=self.coalesce)
+
+    def _draw_pairs(self, number_of_nodes: Tensor, like: Tensor) -> MixPlan:
+        """Partners and ratios for graphs with so many nodes each, ``[B]``."""
+        rng = numpy_generator(self.generator)
+        return draw_plan(
+            rng,
+            self._draw_partner(rng, number_of_nodes),
+            alpha=self.alpha,
+            beta=self.beta,
+            p=self.p,
+            ratio=self.ratio,
+            like=like,
+        )
+
+    def _draw_partner(self, rng: np.random.Generator, number_of_nodes: Tensor) -> np.ndarray:
+        count = number_of_nodes.numel()
         if self.pairing == "self":
             return np.arange(count)
         shuffled = rng.permutation(count)
@@ -119,7 +135,7 @@ class IfMixup(Method):
             return shuffled
         # Graphs of a size stand together in random order; each takes the next one of its size, the
         # last the first.
-        sizes = take_apart(batch).node_ptr.diff().cpu().numpy()
+        sizes = number_of_nodes.cpu().numpy()
         order = shuffled[np.argsort(sizes[shuffled], kind="stable")]
         begin = np.searchsorted(sizes[order], sizes[order], "left")
         end = np.searchsorted(sizes[order], sizes[order], "right")
@@ -130,12 +146,11 @@ class IfMixup(Method):
         partner[order] = order[following]
         return partner
 
-    def _node_order(self, batch: Batch, partner: Tensor) -> Tensor | None:
+    def _node_order(self, graphs: Graphs, partner: Tensor) -> Tensor | None:
         """The partners' nodes by a random key of their place, graph size and block of epochs."""
         if self.shuffle_every is None:
             return None
-        graphs = take_apart(batch)
-        nodes, edges = graphs.node_ptr.diff()[partner], graphs.edge_ptr.diff()[partner]
+        nodes, edges = graphs.node_counts[partner], graphs.edge_counts[partner]
         place, graph, _ = ranges(torch.zeros_like(nodes), nodes)
         salt = hash_integers(self.epoch // self.shuffle_every, nodes * 2**32 + edges)
         key = hash_integers(self._order_seed, salt[graph] + place)

@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Batch
 
+from ifmixup.batches import put_together, take_apart
 from ifmixup.errors import InputTypeError
+from ifmixup.graphs import Graphs, select
 from ifmixup.labels import label_rows
 
 
 class Method(torch.nn.Module):
     """A method turns a batch of training graphs into another one. This one leaves the graphs alone.
 
-    Drawing is apart from applying: :meth:`plan` draws, :meth:`augment` computes without chance.
-    Calling the method does both and turns class numbers into rows ``[B, C]``; in ``eval`` mode only
-    the latter. The input is never changed.
+    Drawing is apart from applying: :meth:`draw` draws, :meth:`change` computes without chance. A
+    method overrides these two, which work on :class:`~ifmixup.graphs.Graphs`; :meth:`plan` and
+    :meth:`augment` are the same for a PyG ``Batch``. Calling the method does both and turns class
+    numbers into rows ``[B, C]``; in ``eval`` mode only the latter. The input is never changed.
 
     Args:
         num_classes: The number of classes C; None where ``y`` is float rows already.
         generator: Where randomness comes from; else torch's global generator.
     """
+
+    #: Whether graphs whose edges are sorted by source and have their mirror images stay such.
+    keeps_mirrored: ClassVar[bool] = False
 
     def __init__(
         self, num_classes: int | None = None, *, generator: torch.Generator | None = None
@@ -32,13 +39,39 @@ class Method(torch.nn.Module):
         self.num_classes = num_classes
         self.generator = generator
 
+    def prepare(self, graphs: Graphs) -> Graphs:
+        """Check graphs and bring them into the form that :meth:`draw` and :meth:`change` take.
+
+        What is cut from prepared graphs is prepared, so that for a dataset once is enough.
+        """
+        y = graphs.graphs.get("y")
+        if y is None:
+            return graphs
+        x = graphs.nodes.get("x")
+        dtype = x.dtype if x is not None and x.is_floating_point() else torch.get_default_dtype()
+        rows = label_rows(y, graphs.num_graphs, self.num_classes, dtype)
+        return replace(graphs, graphs={**graphs.graphs, "y": rows})
+
+    def draw(self, graphs: Graphs) -> Any:
+        """Draw what is to happen to prepared ``graphs``."""
+        return None
+
+    def change(self, graphs: Graphs, plan: Any) -> Graphs:
+        """Do what ``plan`` says; the same plan gives the same graphs."""
+        return graphs
+
+    def take(self, graphs: Graphs, index: Tensor) -> Graphs:
+        """Cut the graphs numbered ``index`` from prepared ones, and draw and apply a change."""
+        batch = select(graphs, index)
+        return self.change(batch, self.draw(batch))
+
     def plan(self, batch: Batch) -> Any:
         """Draw what is to happen to ``batch``."""
-        return None
+        return self.draw(self.prepare(take_apart(batch)))
 
     def augment(self, batch: Batch, plan: Any) -> Batch:
         """Do what ``plan`` says; the same plan gives the same batch."""
-        return batch
+        return put_together(self.change(self.prepare(take_apart(batch)), plan))
 
     def mix_embeddings(self, h: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Change representations ``[B, D]`` and label rows after READOUT; most methods do not."""
@@ -51,8 +84,9 @@ class Method(torch.nn.Module):
                 f"Expected a PyG Batch, such as a DataLoader gives; got {type(batch).__name__}. "
                 f"Make one with Batch.from_data_list([...])."
             )
-        if self.training:
-            batch = self.augment(batch, self.plan(batch))
+        if self.training and type(self).change is not Method.change:
+            graphs = self.prepare(take_apart(batch))
+            return put_together(self.change(graphs, self.draw(graphs)))
         batch = copy.copy(batch)
         if batch.y is not None:
             dtype = batch.x.dtype if batch.x is not None else torch.get_default_dtype()
@@ -61,10 +95,7 @@ class Method(torch.nn.Module):
 
     def step(self, model: Any, batch: Batch) -> tuple[Tensor, Tensor]:
         """Logits ``[B, C]`` of a model of :mod:`ifmixup.nn`, and the target rows ``[B, C]``."""
-        return self.score(model, self(batch))
-
-    def score(self, model: Any, batch: Batch) -> tuple[Tensor, Tensor]:
-        """:meth:`step` on a batch that went through this method already."""
+        batch = self(batch)
         h = model.embed(
             batch.x,
             batch.edge_index,

@@ -30,6 +30,8 @@ class MixupGraph(Method):
         generator: Where randomness comes from; else torch's global generator.
     """
 
+    keeps_mirrored = True
+
     def __init__(
         self,
         num_classes: int | None = None,

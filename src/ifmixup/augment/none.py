@@ -7,3 +7,5 @@ from ifmixup.augment.registry import register
 @register("none")
 class NoMethod(Method):
     """The graphs as they are; only labels become rows."""
+
+    keeps_mirrored = True

@@ -9,7 +9,8 @@ from ifmixup.nn.gatv2 import GATv2
 from ifmixup.nn.gcn import GCN
 from ifmixup.nn.gin import GIN
 from ifmixup.nn.model import GraphModel
+from ifmixup.nn.neighbours import Neighbours
 
 MODELS: dict[str, Callable[..., GraphModel]] = {"gcn": GCN, "gin": GIN, "gat": GAT, "gatv2": GATv2}
 
-__all__ = ["GAT", "GCN", "GIN", "MODELS", "GATv2"]
+__all__ = ["GAT", "GCN", "GIN", "MODELS", "GATv2", "Neighbours"]

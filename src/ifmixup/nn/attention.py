@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -15,6 +15,7 @@ from torch_geometric.nn.inits import zeros
 from ifmixup.errors import InputError
 from ifmixup.nn.aggregate import sum_at, without_loops
 from ifmixup.nn.model import GraphModel
+from ifmixup.nn.neighbours import Neighbours
 
 NEGATIVE_SLOPE = 0.2  # of the LeakyReLU in the scores: both papers' value, and PyG's
 
@@ -88,12 +89,17 @@ class AttentionConv(nn.Module, ABC):
         return out.flatten(start_dim=1) + self.bias
 
 
-def unit_loops(edge_index: Tensor, edge_weight: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
-    """Give every node one self-loop of weight 1; those it already had get weight 0."""
-    nodes = torch.arange(num_nodes, device=edge_index.device)
+def unit_loops(neighbours: Neighbours, edge_weight: Tensor) -> tuple[Tensor, Tensor]:
+    """Give every node one self-loop of weight 1; those it already had get weight 0.
+
+    Returns:
+        ``edge_index`` ``[2, E + N]`` and the weights ``[E + N]``.
+    """
+    num_nodes = neighbours.num_nodes
+    nodes = torch.arange(num_nodes, device=edge_weight.device)
     return (
-        torch.cat([edge_index, nodes.expand(2, -1)], dim=1),
-        torch.cat([without_loops(edge_index, edge_weight), edge_weight.new_ones(num_nodes)]),
+        torch.stack([torch.cat([neighbours.source, nodes]), torch.cat([neighbours.target, nodes])]),
+        torch.cat([without_loops(neighbours, edge_weight), edge_weight.new_ones(num_nodes)]),
     )
 
 
@@ -135,11 +141,11 @@ class AttentionModel(GraphModel):
     def edges(
         self,
         x: Tensor,
-        edge_index: Tensor,
+        neighbours: Neighbours,
         edge_weight: Tensor | None,
         edge_attr: Tensor | None,
-    ) -> tuple[Tensor, ...]:
+    ) -> tuple[Any, ...]:
         """The edges and one self-loop of weight 1 for every node."""
         if edge_weight is None:
-            edge_weight = x.new_ones(edge_index.size(1))
-        return unit_loops(edge_index, edge_weight, x.size(0))
+            edge_weight = x.new_ones(neighbours.num_edges)
+        return unit_loops(neighbours, edge_weight)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torch_geometric.nn import Linear
 from torch_geometric.nn.inits import zeros
 
 from ifmixup.nn.aggregate import sum_at, weighted_sum, without_loops
 from ifmixup.nn.model import GraphModel
+from ifmixup.nn.neighbours import Neighbours
 
 
-def gcn_weights(edge_index: Tensor, edge_weight: Tensor, num_nodes: int) -> tuple[Tensor, Tensor]:
+def gcn_weights(neighbours: Neighbours, edge_weight: Tensor) -> tuple[Tensor, Tensor]:
     r"""The symmetric normalisation of the edges and of the unit self-loops.
 
     .. math::
@@ -19,21 +24,18 @@ def gcn_weights(edge_index: Tensor, edge_weight: Tensor, num_nodes: int) -> tupl
         \quad \text{with} \quad \hat{d}_i = 1 + \sum_{j \in \mathcal{N}(i)} e(i, j)
 
     Args:
-        edge_index: ``[2, E]``
+        neighbours: The edges.
         edge_weight: ``[E]``; the weights of self-loops do not count.
-        num_nodes: ``N``
 
     Returns:
-        The weights of the edges ``[E]`` and of the nodes themselves ``[N]``.
+        The weights of the edges ``[E]`` and of the nodes themselves ``[N, 1]``.
     """
-    source, target = edge_index
-    edge_weight = without_loops(edge_index, edge_weight)
-    degree = 1 + sum_at(edge_weight, target, num_nodes)
+    edge_weight = without_loops(neighbours, edge_weight)
+    degree = 1 + sum_at(edge_weight, neighbours.target, neighbours.num_nodes)
     scale = degree.rsqrt()
-    return (
-        scale.index_select(0, source) * edge_weight * scale.index_select(0, target),
-        degree.reciprocal(),
-    )
+    at_source = scale.index_select(0, neighbours.source)
+    at_target = scale.index_select(0, neighbours.target)
+    return at_source * edge_weight * at_target, degree.reciprocal().unsqueeze(-1)
 
 
 class GCNConv(nn.Module):
@@ -46,12 +48,13 @@ class GCNConv(nn.Module):
     Args:
         in_channels: The width of ``h``.
         out_channels: The width of the result.
+        bias: Whether to add :math:`\mathbf{b}`; batch norm takes it away again.
     """
 
-    def __init__(self, in_channels: int, out_channels: int) -> None:
+    def __init__(self, in_channels: int, out_channels: int, *, bias: bool = True) -> None:
         super().__init__()
         self.lin = Linear(in_channels, out_channels, bias=False, weight_initializer="glorot")
-        self.bias = nn.Parameter(torch.empty(out_channels))
+        self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -60,14 +63,15 @@ class GCNConv(nn.Module):
         zeros(self.bias)
 
     def forward(
-        self, h: Tensor, edge_index: Tensor, edge_weight: Tensor, self_weight: Tensor
+        self, h: Tensor, neighbours: Neighbours, edge_weight: Tensor, self_weight: Tensor
     ) -> Tensor:
         """Convolve ``h`` ``[N, in_channels]`` with the weights of :func:`gcn_weights`."""
-        # Both orders give the same; the edges are the costly part, so they see the narrower side.
-        narrow_first = self.lin.in_channels < self.lin.out_channels
-        h = h if narrow_first else self.lin(h)
-        out = weighted_sum(h, edge_index, edge_weight) + self_weight.unsqueeze(-1) * h
-        return (self.lin(out) if narrow_first else out) + self.bias
+        # Both orders give the same; the sum over edges comes where the rows are narrower.
+        if self.lin.in_channels <= self.lin.out_channels:
+            h = weighted_sum(h, neighbours, edge_weight, self_weight)
+            return F.linear(h, self.lin.weight, self.bias)
+        h = weighted_sum(self.lin(h), neighbours, edge_weight, self_weight)
+        return h if self.bias is None else h + self.bias
 
 
 class GCN(GraphModel):
@@ -105,7 +109,7 @@ class GCN(GraphModel):
         jk: str = "last",
     ) -> None:
         super().__init__(
-            GCNConv,
+            partial(GCNConv, bias=norm == "none"),
             in_channels,
             hidden_channels,
             num_layers,
@@ -120,11 +124,11 @@ class GCN(GraphModel):
     def edges(
         self,
         x: Tensor,
-        edge_index: Tensor,
+        neighbours: Neighbours,
         edge_weight: Tensor | None,
         edge_attr: Tensor | None,
-    ) -> tuple[Tensor, ...]:
+    ) -> tuple[Any, ...]:
         """The edges with the normalised weights of :func:`gcn_weights`."""
         if edge_weight is None:
-            edge_weight = x.new_ones(edge_index.size(1))
-        return edge_index, *gcn_weights(edge_index, edge_weight, x.size(0))
+            edge_weight = x.new_ones(neighbours.num_edges)
+        return neighbours, *gcn_weights(neighbours, edge_weight)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn.inits import reset, zeros
 
 from ifmixup.nn.aggregate import sum_at, weighted_sum
-from ifmixup.nn.layer import make_norm
 from ifmixup.nn.model import GraphModel
+from ifmixup.nn.neighbours import Neighbours
+from ifmixup.nn.norm import make_norm
 
 
 class GINConv(nn.Module):
@@ -35,11 +37,12 @@ class GINConv(nn.Module):
         self, in_channels: int, out_channels: int, *, norm: str, edge_dim: int | None = None
     ) -> None:
         super().__init__()
+        bias = norm == "none"  # batch norm, here and after the MLP, takes a bias away again
         self.mlp = nn.Sequential(
-            nn.Linear(in_channels, out_channels),
+            nn.Linear(in_channels, out_channels, bias=bias),
             make_norm(norm, out_channels),
-            nn.ReLU(),
-            nn.Linear(out_channels, out_channels),
+            nn.ReLU(inplace=True),
+            nn.Linear(out_channels, out_channels, bias=bias),
         )
         self.eps = nn.Parameter(torch.zeros(1))
         self.lin_edge = None if edge_dim is None else nn.Linear(edge_dim, in_channels)
@@ -54,20 +57,17 @@ class GINConv(nn.Module):
     def forward(
         self,
         h: Tensor,
-        edge_index: Tensor,
+        neighbours: Neighbours,
         edge_weight: Tensor | None,
         edge_attr: Tensor | None = None,
     ) -> Tensor:
         """Convolve ``h`` ``[N, in_channels]``; weights ``[E]``, attributes ``[E, edge_dim]``."""
         if self.lin_edge is None:
-            neighbours = weighted_sum(h, edge_index, edge_weight)
-        else:
-            source, target = edge_index
-            messages = (h.index_select(0, source) + self.lin_edge(edge_attr)).relu()
-            if edge_weight is not None:
-                messages = messages * edge_weight.unsqueeze(-1)
-            neighbours = sum_at(messages, target, h.size(0))
-        return self.mlp((1 + self.eps) * h + neighbours)
+            return self.mlp(weighted_sum(h, neighbours, edge_weight, 1 + self.eps))
+        messages = (h.index_select(0, neighbours.source) + self.lin_edge(edge_attr)).relu_()
+        if edge_weight is not None:
+            messages = messages * edge_weight.unsqueeze(-1)
+        return self.mlp((1 + self.eps) * h + sum_at(messages, neighbours.target, h.size(0)))
 
 
 class GIN(GraphModel):
@@ -120,9 +120,9 @@ class GIN(GraphModel):
     def edges(
         self,
         x: Tensor,
-        edge_index: Tensor,
+        neighbours: Neighbours,
         edge_weight: Tensor | None,
         edge_attr: Tensor | None,
-    ) -> tuple[Tensor | None, ...]:
+    ) -> tuple[Any, ...]:
         """The edges as they are."""
-        return edge_index, edge_weight, edge_attr
+        return neighbours, edge_weight, edge_attr

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch import Tensor
 
 from ifmixup.errors import InputError
+from ifmixup.nn.neighbours import Neighbours
 
 
 def check_nodes(x: Tensor | None, batch: Tensor | None, in_channels: int) -> None:
@@ -27,16 +28,27 @@ def check_nodes(x: Tensor | None, batch: Tensor | None, in_channels: int) -> Non
 
 
 def check_edges(
-    edge_index: Tensor, edge_weight: Tensor | None, edge_attr: Tensor | None, edge_dim: int | None
+    num_nodes: int,
+    edge_index: Tensor | Neighbours,
+    edge_weight: Tensor | None,
+    edge_attr: Tensor | None,
+    edge_dim: int | None,
 ) -> None:
     """Weights must be floating point ``[E]``; attributes are ``[E, edge_dim]`` or not there.
 
     Both an attribute that nothing would read and a missing one are errors, because a model that
     leaves out part of its input still trains.
     """
-    if edge_index.dim() != 2 or edge_index.size(0) != 2:
+    if isinstance(edge_index, Neighbours):
+        num_edges = edge_index.num_edges
+        if edge_index.num_nodes != num_nodes:
+            raise InputError(
+                f"The Neighbours are of {edge_index.num_nodes} nodes, but x has {num_nodes} rows."
+            )
+    elif edge_index.dim() != 2 or edge_index.size(0) != 2:
         raise InputError(f"edge_index is {_describe(edge_index)}, but needs the shape [2, E].")
-    num_edges = edge_index.size(1)
+    else:
+        num_edges = edge_index.size(1)
     if edge_weight is not None and (
         edge_weight.shape != (num_edges,) or not edge_weight.is_floating_point()
     ):

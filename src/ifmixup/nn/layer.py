@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from torch import Tensor, nn
-from torch_geometric.nn import BatchNorm
 
-NORMS = ("none", "batch")
-
-
-def make_norm(norm: str, channels: int) -> nn.Module:
-    """Batch norm over all nodes of the batch, or nothing."""
-    # A batch of one node has no variance; such a batch falls back on the running statistics.
-    return BatchNorm(channels, allow_single_element=True) if norm == "batch" else nn.Identity()
+from ifmixup.nn.norm import make_norm
 
 
 class Layer(nn.Module):
@@ -35,13 +30,14 @@ class Layer(nn.Module):
         super().__init__()
         self.conv = conv
         self.norm = make_norm(norm, out_channels)
+        self.has_skip = skip
         self.skip: nn.Module | None = None
-        if skip and in_channels == out_channels:
-            self.skip = nn.Identity()
-        elif skip:
+        if skip and in_channels != out_channels:
             self.skip = nn.Linear(in_channels, out_channels, bias=False)
 
-    def forward(self, h: Tensor, *edges: Tensor | None) -> Tensor:
+    def forward(self, h: Tensor, *edges: Any) -> Tensor:
         """Map ``h`` ``[N, in_channels]`` to ``[N, out_channels]``."""
-        out = self.norm(self.conv(h, *edges)).relu()
-        return out if self.skip is None else out + self.skip(h)
+        out = self.norm(self.conv(h, *edges)).relu_()  # nobody else sees what relu_ overwrites
+        if not self.has_skip:
+            return out
+        return out + (h if self.skip is None else self.skip(h))

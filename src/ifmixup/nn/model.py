@@ -5,16 +5,18 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch_geometric import EdgeIndex
 from torch_geometric.nn.inits import reset
 
 from ifmixup.errors import InputError, choose
 from ifmixup.nn.head import LastHead, SumHead
 from ifmixup.nn.inputs import check_edges, check_nodes
-from ifmixup.nn.layer import NORMS, Layer
+from ifmixup.nn.layer import Layer
+from ifmixup.nn.neighbours import Neighbours
+from ifmixup.nn.norm import NORMS
 from ifmixup.nn.readout import READOUTS, num_graphs
 
 JUMPS = ("last", "sum")
@@ -91,7 +93,7 @@ class GraphModel(nn.Module, ABC):
     def forward(
         self,
         x: Tensor,
-        edge_index: Tensor,
+        edge_index: Tensor | Neighbours,
         edge_weight: Tensor | None = None,
         batch: Tensor | None = None,
         *,
@@ -102,7 +104,8 @@ class GraphModel(nn.Module, ABC):
 
         Args:
             x: Node features ``[N, in_channels]``.
-            edge_index: Source and target of every edge ``[2, E]``; an ``EdgeIndex`` works too.
+            edge_index: Source and target of every edge ``[2, E]``; an ``EdgeIndex`` works too, and
+                so does a :class:`Neighbours`, which saves the sorting.
             edge_weight: ``[E]``; every edge has weight 1 if it is not given.
             batch: The graph each node belongs to ``[N]``; a single graph if it is not given.
             edge_attr: ``[E, edge_dim]``, for a GIN that was made with ``edge_dim``.
@@ -120,7 +123,7 @@ class GraphModel(nn.Module, ABC):
     def embed(
         self,
         x: Tensor,
-        edge_index: Tensor,
+        edge_index: Tensor | Neighbours,
         edge_weight: Tensor | None = None,
         batch: Tensor | None = None,
         *,
@@ -133,22 +136,26 @@ class GraphModel(nn.Module, ABC):
             ``[B, hidden_channels]``; with ``jk="sum"`` the readouts of the input and of all layers
             side by side, ``[B, in_channels + num_layers * hidden_channels]``.
         """
-        if isinstance(edge_index, EdgeIndex):
-            edge_index = edge_index.as_tensor()
         check_nodes(x, batch, self.in_channels)
-        check_edges(edge_index, edge_weight, edge_attr, self.edge_dim)
+        check_edges(x.size(0), edge_index, edge_weight, edge_attr, self.edge_dim)
+        if isinstance(edge_index, Neighbours):
+            neighbours = edge_index
+        else:
+            neighbours = Neighbours.of(edge_index, x.size(0))
         if edge_weight is not None:
-            edge_weight = edge_weight.to(x.dtype)
+            edge_weight = neighbours.sort(edge_weight.to(x.dtype))
+        if edge_attr is not None:
+            edge_attr = neighbours.sort(edge_attr)
 
-        edges = self.edges(x, edge_index, edge_weight, edge_attr)
-        states = [x]
-        for layer in self.layers:
-            states.append(layer(states[-1], *edges))
-
+        edges = self.edges(x, neighbours, edge_weight, edge_attr)
         pool, size = READOUTS[self.readout], num_graphs(batch, batch_size)
-        if self.jk == "last":
-            return pool(states[-1], batch, size)
-        return torch.cat([pool(h, batch, size) for h in states], dim=-1)
+        readouts = [pool(x, batch, size)] if self.jk == "sum" else []
+        h = x
+        for layer in self.layers:
+            h = layer(h, *edges)
+            if self.jk == "sum":
+                readouts.append(pool(h, batch, size))
+        return torch.cat(readouts, dim=-1) if readouts else pool(h, batch, size)
 
     def classify(self, h: Tensor) -> Tensor:
         """The part of ``forward`` after READOUT: what ``embed`` gives to logits ``[B, C]``."""
@@ -158,8 +165,11 @@ class GraphModel(nn.Module, ABC):
     def edges(
         self,
         x: Tensor,
-        edge_index: Tensor,
+        neighbours: Neighbours,
         edge_weight: Tensor | None,
         edge_attr: Tensor | None,
-    ) -> tuple[Tensor | None, ...]:
-        """What every convolution takes after ``h``; worked out once, not in every layer."""
+    ) -> tuple[Any, ...]:
+        """What every convolution takes after ``h``; worked out once, not in every layer.
+
+        Weights and attributes come in the order of ``neighbours``.
+        """

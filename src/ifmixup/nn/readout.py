@@ -4,18 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor
-from torch_geometric.nn import global_add_pool, global_max_pool, global_mean_pool
+from torch_geometric.nn import global_max_pool
 
 from ifmixup.errors import InputError
+from ifmixup.nn.aggregate import sum_at
 
-Readout = Callable[[Tensor, Tensor | None, int | None], Tensor]
+Readout = Callable[[Tensor, Tensor | None, int], Tensor]
 
-READOUTS: dict[str, Readout] = {
-    "mean": global_mean_pool,
-    "sum": global_add_pool,
-    "max": global_max_pool,
-}
+
+def sum_nodes(h: Tensor, batch: Tensor | None, size: int) -> Tensor:
+    """The sum of the nodes of each graph: ``[N, F]`` to ``[size, F]``."""
+    return h.sum(dim=0, keepdim=True) if batch is None else sum_at(h, batch, size)
+
+
+def mean_nodes(h: Tensor, batch: Tensor | None, size: int) -> Tensor:
+    """The mean of the nodes of each graph: ``[N, F]`` to ``[size, F]``; 0 where there are none."""
+    if batch is None:
+        return h.mean(dim=0, keepdim=True)
+    # Counted in integers: in bfloat16, 256 + 1 is 256.
+    count = sum_at(torch.ones_like(batch), batch, size).clamp(min=1)
+    return sum_at(h, batch, size) / count.unsqueeze(-1)
+
+
+READOUTS: dict[str, Readout] = {"mean": mean_nodes, "sum": sum_nodes, "max": global_max_pool}
 
 
 def num_graphs(batch: Tensor | None, batch_size: int | None) -> int:

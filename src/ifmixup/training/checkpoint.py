@@ -12,7 +12,7 @@ import torch
 
 from ifmixup.errors import CheckpointError
 
-FORMAT, VERSION = "ifmixup-checkpoint", 1
+FORMAT, VERSION = "ifmixup-checkpoint", 2
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,16 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor
-from torch_geometric.data import Batch
 
 from ifmixup import augment
 from ifmixup.errors import InputError, TrainingError
-from ifmixup.nn import MODELS
+from ifmixup.graphs import Graphs, is_mirrored, select
+from ifmixup.nn import MODELS, Neighbours
+from ifmixup.training.flat_parameters import flatten_parameters
 from ifmixup.training.metrics import metrics
 from ifmixup.training.packed import Packed
 from ifmixup.training.settings import Settings
@@ -66,15 +68,22 @@ class Training:
         )
         if isinstance(self.method, augment.IfMixup):
             self.method.coalesce = False  # the same to our models, and faster
+        self.weights = flatten_parameters(self.model)
         self.optimizer = torch.optim.AdamW(
-            self.model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
+            [self.weights],
+            lr=settings.learning_rate,
+            weight_decay=settings.weight_decay,
+            fused=True,
         )
         self.scheduler = torch.optim.lr_scheduler.StepLR(
             self.optimizer, settings.halve_every, gamma=0.5
         )
+        mirrored = is_mirrored(self.data.graphs)
+        self.graphs = self.method.prepare(self.data.graphs)
+        self.mirrored = mirrored and self.method.keeps_mirrored
         # Graphs that are only looked at are batched once.
         self.looked_at = {
-            name: self._batches(index.to(device))
+            name: self._batches(index.to(device), mirrored)
             for name, index in (("validation", validation), ("test", test))
             if index is not None and index.numel()
         }
@@ -93,21 +102,24 @@ class Training:
             self.method.set_epoch(self.epoch)
         self.model.train()
         self.method.train()
-        total = torch.zeros((), dtype=torch.double)
-        count = 0
+        losses, counts = [], []
+        gradient = self.weights.grad
+        assert gradient is not None  # see flatten_parameters
         for index in self._indices():
             began = time.perf_counter()
-            batch = self.method(self.data.batch(index))
+            graphs = self.method.take(self.graphs, index)
+            inputs = model_inputs(graphs, self.mirrored)
             self.prepare_seconds += time.perf_counter() - began
-            logits, y = self.method.score(self.model, batch)
-            loss = F.cross_entropy(logits, y)
-            self.optimizer.zero_grad()
+            h, y = self.method.mix_embeddings(self.model.embed(**inputs), graphs.graphs["y"])
+            loss = F.cross_entropy(self.model.classify(h), y)
+            gradient.zero_()
             loss.backward()
             self.optimizer.step()
-            total += loss.detach().cpu().double() * index.numel()
-            count += index.numel()
+            losses.append(loss.detach())
+            counts.append(index.numel())
         self.scheduler.step()
-        mean_loss = float(total) / count
+        # Only here does the processor wait for a GPU.
+        mean_loss = float(np.average(torch.stack(losses).cpu().double().numpy(), weights=counts))
         if not math.isfinite(mean_loss):
             raise TrainingError(
                 f"The training loss is {mean_loss} in epoch {self.epoch + 1}. "
@@ -125,8 +137,8 @@ class Training:
         """The metrics on ``validation`` or ``test``."""
         self.model.eval()
         with torch.inference_mode():
-            logits = [self._logits(batch) for batch in self.looked_at[name]]
-        return metrics(torch.cat(logits), torch.cat([batch.y for batch in self.looked_at[name]]))
+            logits = [self.model(**inputs) for inputs, _ in self.looked_at[name]]
+        return metrics(torch.cat(logits), torch.cat([y for _, y in self.looked_at[name]]))
 
     def state_dict(self) -> dict[str, Any]:
         """All that the next epoch depends on, as tensors and plain values."""
@@ -181,15 +193,27 @@ class Training:
                 order = torch.randperm(count, generator=self.order)[:size]
                 yield self.train[order.to(device)]
 
-    def _batches(self, index: Tensor) -> list[Batch]:
-        return [self.data.batch(part) for part in index.split(max(self.settings.batch_size, 256))]
+    def _batches(self, index: Tensor, mirrored: bool) -> list[tuple[dict[str, Any], Tensor]]:
+        """What the model takes, and the classes, of graphs that are only looked at."""
+        parts = index.split(max(self.settings.batch_size, 256))
+        cut = [select(self.data.graphs, part) for part in parts]
+        return [(model_inputs(graphs, mirrored), graphs.graphs["y"]) for graphs in cut]
 
-    def _logits(self, batch: Batch) -> Tensor:
-        return self.model(
-            batch.x,
-            batch.edge_index,
-            batch.edge_weight,
-            batch.batch,
-            edge_attr=batch.edge_attr,
-            batch_size=batch.num_graphs,
-        )
+
+def model_inputs(graphs: Graphs, mirrored: bool) -> dict[str, Any]:
+    """What a model of :mod:`ifmixup.nn` takes.
+
+    Args:
+        graphs: The graphs.
+        mirrored: Whether they are known to be :func:`~ifmixup.graphs.is_mirrored`, which saves
+            sorting their edges.
+    """
+    edge_index = graphs.edge_index
+    return {
+        "x": graphs.nodes["x"],
+        "edge_index": Neighbours.mirrored(edge_index, graphs.num_nodes) if mirrored else edge_index,
+        "edge_weight": graphs.edges.get("edge_weight"),
+        "batch": graphs.node_graph,
+        "edge_attr": graphs.edges.get("edge_attr"),
+        "batch_size": graphs.num_graphs,
+    }

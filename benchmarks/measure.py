@@ -1,0 +1,107 @@
+"""How every benchmark measures: ways in turn, medians, and a report of what was measured where."""
+
+from __future__ import annotations
+
+import json
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch_geometric
+from rich.console import Console
+from rich.table import Table
+
+RESULTS = Path(__file__).parent.parent / "results"
+REPEATS = 5
+
+
+@dataclass(frozen=True)
+class Time:
+    """Milliseconds of a way: the median of its repeats, the least and the most."""
+
+    median: float
+    least: float
+    most: float
+
+    @staticmethod
+    def of(times: list[float]) -> Time:
+        return Time(statistics.median(times), min(times), max(times))
+
+    def __str__(self) -> str:
+        return f"{self.median:.3g} ms ({self.least:.3g} to {self.most:.3g})"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure and what it is to reach: at least so much, or at most."""
+
+    what: str
+    measured: float
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @property
+    def reached(self) -> bool:
+        if self.at_least is not None:
+            return self.measured >= self.at_least
+        return self.at_most is None or self.measured <= self.at_most
+
+    @property
+    def reach(self) -> str:
+        if self.at_least is not None:
+            return f"at least {self.at_least:g}"
+        return "" if self.at_most is None else f"at most {self.at_most:g}"
+
+
+def in_turn(
+    ways: dict[str, Callable[[], object]], repeats: int = REPEATS, *, times: int = 1
+) -> dict[str, Time]:
+    """Milliseconds of each way, called ``times`` times in a repeat.
+
+    They run one after the other, so that a busy moment hits all; a first round warms up.
+    """
+    measured: dict[str, list[float]] = {name: [] for name in ways}
+    for repeat in range(1 + repeats):
+        for name, way in ways.items():
+            start = time.perf_counter()
+            for _ in range(times):
+                way()
+            if repeat > 0:
+                measured[name].append(1e3 * (time.perf_counter() - start) / times)
+    return {name: Time.of(values) for name, values in measured.items()}
+
+
+def show(title: str, figures: list[Figure], console: Console) -> None:
+    """The table of what was measured and what was to be reached."""
+    table = Table(title=title)
+    table.add_column("what")
+    table.add_column("measured", justify="right")
+    table.add_column("reach", justify="right")
+    for figure in figures:
+        style = "" if figure.reached else "bold red"
+        table.add_row(figure.what, f"{figure.measured:.2f}", figure.reach, style=style)
+    console.print(table)
+
+
+def save(name: str, **measured: Any) -> Path:
+    """Write what was measured, with what made it, to results/."""
+    report = {
+        "made_by": "make bench",
+        "versions": {
+            "python": platform.python_version(),
+            "torch": torch.__version__,
+            "torch_geometric": torch_geometric.__version__,
+        },
+        "processor": platform.machine(),
+        "threads": torch.get_num_threads(),
+        **measured,
+    }
+    path = RESULTS / f"benchmark-{name}.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(report, indent=1, default=asdict) + "\n")
+    return path
