@@ -194,7 +194,8 @@ def preparing() -> dict[str, Any]:
 
     def ours() -> None:
         index = torch.randperm(len(graphs))[:128]
-        model_inputs(training.method.take(training.graphs, index), training.mirrored)
+        (graphs_128,) = training.method.take(training.graphs, [index])
+        model_inputs(graphs_128, training.mirrored)
 
     def theirs() -> None:
         nonlocal loader

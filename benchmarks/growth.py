@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -24,7 +23,7 @@ from torch_geometric.utils import coalesce, to_undirected
 from epochs import CASES, HIDDEN, LAYERS, LEARNING_RATE, Case, our_training, plain_graphs
 from ifmixup.errors import DatasetError
 from ifmixup.training import pack
-from measure import REPEATS, Figure, in_turn, save, show
+from measure import REPEATS, Figure, PeakMemory, in_turn, save, show
 from peers import PyGModel, peer1
 
 NODES, FEATURES = 30, 16
@@ -95,11 +94,10 @@ def peak_memory(number: int, way: str) -> dict[str, float]:
     else:
         model = PyGModel(case.model, graphs[0].x.size(1), HIDDEN, LAYERS, 2)
         epoch = peer1(model, graphs, case.batch_size, LEARNING_RATE, shuffle=True)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    for _ in range(2):
-        epoch()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {"peak": peak / 1024, "added": (peak - before) / 1024}
+    with PeakMemory() as memory:
+        for _ in range(2):
+            epoch()
+    return {"peak": memory.peak / 2**20, "added": (memory.peak - memory.before) / 2**20}
 
 
 def memory(number: int) -> dict[str, Any]:

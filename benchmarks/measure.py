@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import platform
 import statistics
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 import torch_geometric
 from rich.console import Console
@@ -74,6 +76,25 @@ def in_turn(
             if repeat > 0:
                 measured[name].append(1e3 * (time.perf_counter() - start) / times)
     return {name: Time.of(values) for name, values in measured.items()}
+
+
+class PeakMemory:
+    """The resident memory of this process: before, and the most while the block runs; in bytes."""
+
+    def __enter__(self) -> PeakMemory:
+        self.process, self.done = psutil.Process(), threading.Event()
+        self.before = self.peak = self.process.memory_info().rss
+        self.watcher = threading.Thread(target=self.watch)
+        self.watcher.start()
+        return self
+
+    def watch(self) -> None:
+        while not self.done.wait(0.001):
+            self.peak = max(self.peak, self.process.memory_info().rss)
+
+    def __exit__(self, *_: object) -> None:
+        self.done.set()
+        self.watcher.join()
 
 
 def show(title: str, figures: list[Figure], console: Console) -> None:

@@ -13,11 +13,9 @@ import os
 import statistics
 import subprocess
 import sys
-import threading
 import time
 from typing import Any
 
-import psutil
 import torch
 from rich.console import Console
 from torch import Tensor
@@ -28,7 +26,7 @@ from torch_geometric.utils import coalesce, dense_to_sparse, to_dense_adj
 from ifmixup import IfMixup, mix
 from ifmixup.data import load
 from ifmixup.errors import DatasetError
-from measure import Figure, in_turn, save, show
+from measure import Figure, PeakMemory, in_turn, save, show
 
 DATASETS = ("MUTAG", "NCI1", "PROTEINS", "IMDB-BINARY")
 BATCH, REPEATS = 128, 11
@@ -110,23 +108,14 @@ def mix_large(num_nodes: int) -> dict[str, float]:
     """Seconds and peak memory of one mix of two random graphs."""
     a, b = random_graph(num_nodes, 0), random_graph(num_nodes, 1)
     size = sum(value.nbytes for graph in (a, b) for value in (graph.x, graph.edge_index))
-    process, done = psutil.Process(), threading.Event()
-    before = process.memory_info().rss
-    peak = before
-
-    def watch() -> None:
-        nonlocal peak
-        while not done.wait(0.001):
-            peak = max(peak, process.memory_info().rss)
-
-    watcher = threading.Thread(target=watch)
-    watcher.start()
-    start = time.perf_counter()
-    mix(a, b, 0.7, num_classes=2)
-    seconds = time.perf_counter() - start
-    done.set()
-    watcher.join()
-    return {"seconds": seconds, "peak_over_inputs": (peak - before + size) / size}
+    with PeakMemory() as memory:
+        start = time.perf_counter()
+        mix(a, b, 0.7, num_classes=2)
+        seconds = time.perf_counter() - start
+    return {
+        "seconds": seconds,
+        "peak_over_inputs": (memory.peak - memory.before + size) / size,
+    }
 
 
 # Tells glibc to keep memory that was freed instead of returning it to the kernel.

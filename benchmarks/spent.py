@@ -46,8 +46,7 @@ def our_steps(case: Case) -> Callable[[Clock], None]:
     training.model.train()
 
     def epoch(clock: Clock) -> None:
-        for index in training._indices():
-            graphs = training.method.take(training.graphs, index)
+        for graphs in training._training_batches():
             inputs = model_inputs(graphs, training.mirrored)
             clock("prepare")
             h = training.model.embed(**inputs)

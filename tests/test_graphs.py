@@ -12,6 +12,7 @@ from ifmixup.graphs import (
     permute_nodes,
     ranges,
     select,
+    split,
     without_repeated_edges,
 )
 from small_graphs import batch_of, path, same
@@ -38,6 +39,23 @@ def test_select_takes_lists_and_edge_attributes_along():
     selected = put_together(select(take_apart(batch_of(2, 4, 3)), torch.tensor([2, 0, 2])))
     for graph, n in zip(selected.to_data_list(), (3, 2, 3), strict=True):
         assert same(graph, path(n))
+
+
+def test_split_gives_consecutive_groups():
+    first, nobody, second = split(take_apart(batch_of(2, 4, 3)), [1, 0, 2])
+    assert same(put_together(first), batch_of(2))
+    assert nobody.num_graphs == 0
+    assert same(put_together(second), batch_of(4, 3))
+
+
+@given(st.lists(graphs(weighted=True), min_size=1, max_size=5), st.data())
+def test_split_is_pyg_slicing(data_list, data):
+    at = data.draw(st.integers(0, len(data_list)))
+    parts = split(take_apart(Batch.from_data_list(data_list)), [at, len(data_list) - at])
+    for part, expected in zip(parts, (data_list[:at], data_list[at:]), strict=True):
+        assert part.num_graphs == len(expected)
+        if expected:
+            assert same(put_together(part), Batch.from_data_list(expected))
 
 
 def test_permute_nodes():

@@ -6,8 +6,10 @@ where each graph begins. Surgery is then indexing, the same for every attribute 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate, pairwise
 from typing import Any
 
 import torch
@@ -127,6 +129,28 @@ def select(graphs: Graphs, index: Tensor) -> Graphs:
         node_ptr=node_ptr,
         edge_ptr=edge_ptr,
     )
+
+
+def split(graphs: Graphs, sizes: Sequence[int]) -> list[Graphs]:
+    """Cut graphs into groups of ``sizes``, in order; tensors are shared as far as they can be."""
+    at = [0, *accumulate(sizes)]
+    node_at, edge_at = graphs.node_ptr[at].tolist(), graphs.edge_ptr[at].tolist()
+    groups = []
+    for group, node, edge in zip(pairwise(at), pairwise(node_at), pairwise(edge_at), strict=True):
+        edges = {
+            key: value[slice(*edge)] for key, value in graphs.edges.items() if key != "edge_index"
+        }
+        first, last = group
+        groups.append(
+            Graphs(
+                nodes={key: value[slice(*node)] for key, value in graphs.nodes.items()},
+                edges={"edge_index": graphs.edge_index[:, slice(*edge)] - node[0], **edges},
+                graphs={key: value[first:last] for key, value in graphs.graphs.items()},
+                node_ptr=graphs.node_ptr[first : last + 1] - node[0],
+                edge_ptr=graphs.edge_ptr[first : last + 1] - edge[0],
+            )
+        )
+    return groups
 
 
 def check_alike(a: Graphs, b: Graphs) -> None:

@@ -110,14 +110,14 @@ def test_both_ways_of_storing_edges_give_the_same_logits(batch):
     ids=str,
 )
 def test_taking_graphs_is_cutting_and_then_mixing_them(batch, options):
-    index = torch.tensor([5, 4, 1, 0, 6, 3])
+    batches = [torch.tensor([5, 4, 1, 0, 6, 3]), torch.tensor([2, 7, 5]), torch.tensor([0])]
     cutting, taking = mixup(alpha=1.0, **options), mixup(alpha=1.0, **options)
     graphs = cutting.prepare(take_apart(batch))
-    cut = select(graphs, index)
-    expected = put_together(cutting.change(cut, cutting.draw(cut)))
-    taken = put_together(taking.take(graphs, index))
-    for key in ("x", "edge_index", "edge_weight", "y", "batch", "ptr"):
-        assert torch.equal(taken[key], expected[key])
+    for index, taken in zip(batches, taking.take(graphs, batches), strict=True):
+        cut = select(graphs, index)
+        expected = put_together(cutting.change(cut, cutting.draw(cut)))
+        for key in ("x", "edge_index", "edge_weight", "y", "batch", "ptr"):
+            assert torch.equal(put_together(taken)[key], expected[key])
 
 
 class TestShuffling:

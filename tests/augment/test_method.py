@@ -74,8 +74,24 @@ def test_the_same_plan_gives_the_same_to_graphs_and_to_their_batch(name, batch):
 def test_what_is_taken_from_prepared_graphs_is_the_augmented_batch(name, batch):
     index = [4, 0, 7, 3, 1]
     graphs = seeded(name).prepare(take_apart(batch))
-    taken = seeded(name).take(graphs, torch.tensor(index))
+    (taken,) = seeded(name).take(graphs, [torch.tensor(index)])
     assert same(put_together(taken), seeded(name)(batch_of(batch, index)))
+
+
+@everyone
+def test_batches_that_are_taken_together_have_graphs_of_their_own(name, batch):
+    method = seeded(name)
+    graphs = method.prepare(take_apart(batch))
+    taken = method.take(graphs, [torch.tensor([0, 5, 2]), torch.tensor([7]), torch.tensor([1, 3])])
+    assert [part.num_graphs for part in taken] == [3, 1, 2]
+    for part in taken:
+        assert part.node_ptr[0] == part.edge_ptr[0] == 0
+        assert part.node_ptr[-1] == part.num_nodes
+        assert part.edge_ptr[-1] == part.edge_index.size(1)
+        if part.edge_index.numel():
+            assert part.edge_index.max() < part.num_nodes
+            assert torch.equal(part.node_graph[part.edge_index[0]], part.edge_graph)
+        assert part.graphs["y"].shape == (part.num_graphs, 2)
 
 
 def batch_of(batch: Batch, index: list[int]) -> Batch:
@@ -89,7 +105,7 @@ def test_prepared_graphs_are_never_changed(name, batch):
     graphs = method.prepare(taken)
     before, prepared = batch.clone(), put_together(graphs).clone()
     method.change(graphs, method.draw(graphs))
-    method.take(graphs, torch.tensor([2, 0]))
+    method.take(graphs, [torch.tensor([2, 0]), torch.tensor([1])])
     assert same(put_together(graphs), prepared)
     assert same(put_together(taken), before)
 
@@ -102,8 +118,8 @@ def test_mirrored_edges_stay_mirrored_where_the_method_says_so(name, batch):
     method = seeded(name)
     graphs = method.prepare(graphs)
     for _ in range(20):
-        taken = method.take(graphs, torch.tensor([6, 1, 3, 0]))
-        assert is_mirrored(taken) or not method.keeps_mirrored
+        for taken in method.take(graphs, [torch.tensor([6, 1, 3, 0]), torch.tensor([2, 5])]):
+            assert is_mirrored(taken) or not method.keeps_mirrored
 
 
 @everyone

@@ -235,3 +235,14 @@ def test_what_the_model_takes(mirrored):
     assert inputs["edge_attr"] is None
     assert inputs["batch"].tolist() == [0, 0, 0, 0]
     assert inputs["batch_size"] == 1
+
+
+@pytest.mark.parametrize("method", ["none", "ifmixup", "mixup_graph"])
+def test_how_many_batches_are_prepared_together_makes_no_difference(mutag, method):
+    together = training(mutag, method=method)
+    assert together.batches_at_once > 1
+    together.run_epoch()
+    alone = training(mutag, method=method)
+    alone.batches_at_once = 1
+    alone.run_epoch()
+    assert together.curves == alone.curves

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ from ifmixup.augment.method import Method
 from ifmixup.augment.mix_plan import MixPlan, check_ratio_options, draw_plan
 from ifmixup.augment.registry import register
 from ifmixup.errors import InputError, choose
-from ifmixup.graphs import Graphs, concatenate, permute_nodes, ranges, select
+from ifmixup.graphs import Graphs, concatenate, permute_nodes, ranges, select, split
 from ifmixup.mixable import mixable
 from ifmixup.mixing import check_ratios, mix_pairs
 
@@ -105,13 +106,21 @@ class IfMixup(Method):
             graphs, partner = concatenate(graphs, shuffled), place + graphs.num_graphs
         return mix_pairs(graphs, place, partner, plan.lam, coalesce=self.coalesce)
 
-    def take(self, graphs: Graphs, index: Tensor) -> Graphs:
-        """Mix the graphs numbered ``index`` with each other."""
-        if self.shuffle_every is not None:
-            return super().take(graphs, index)
-        # The same without cutting the batch first: pairs are mixed from where they lie.
-        plan = self._draw_pairs(graphs.node_counts[index], graphs.nodes["x"])
-        return mix_pairs(graphs, index, index[plan.partner], plan.lam, coalesce=self.coalesce)
+    def take(self, graphs: Graphs, batches: Sequence[Tensor]) -> list[Graphs]:
+        """Cut batches from prepared graphs and mix the graphs of each with each other."""
+        sizes = [batch.numel() for batch in batches]
+        plans = [self._draw_pairs(graphs.node_counts[b], graphs.nodes["x"]) for b in batches]
+        starts = accumulate(sizes, initial=0)
+        partner = torch.cat([p.partner + at for p, at in zip(plans, starts, strict=False)])
+        plan = MixPlan(partner, torch.cat([plan.lam for plan in plans]))
+        index = torch.cat(list(batches))
+        if self.shuffle_every is None:  # pairs are mixed from where they lie
+            mixed = mix_pairs(graphs, index, index[partner], plan.lam, coalesce=self.coalesce)
+        else:
+            together = select(graphs, index)
+            order = self._node_order(together, partner)
+            mixed = self.change(together, replace(plan, node_order=order))
+        return split(mixed, sizes)
 
     def _draw_pairs(self, number_of_nodes: Tensor, like: Tensor) -> MixPlan:
         """Partners and ratios for graphs with so many nodes each, ``[B]``."""

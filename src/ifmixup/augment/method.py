@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -12,7 +13,7 @@ from torch_geometric.data import Batch
 
 from ifmixup.batches import put_together, take_apart
 from ifmixup.errors import InputTypeError
-from ifmixup.graphs import Graphs, select
+from ifmixup.graphs import Graphs, select, split
 from ifmixup.labels import label_rows
 
 
@@ -60,10 +61,18 @@ class Method(torch.nn.Module):
         """Do what ``plan`` says; the same plan gives the same graphs."""
         return graphs
 
-    def take(self, graphs: Graphs, index: Tensor) -> Graphs:
-        """Cut the graphs numbered ``index`` from prepared ones, and draw and apply a change."""
-        batch = select(graphs, index)
-        return self.change(batch, self.draw(batch))
+    def take(self, graphs: Graphs, batches: Sequence[Tensor]) -> list[Graphs]:
+        """Cut batches from prepared graphs, and draw and apply a change.
+
+        All are cut and changed in one go: for small graphs that costs hardly more than one of them.
+
+        Args:
+            graphs: The prepared graphs.
+            batches: The numbers of the graphs of each batch.
+        """
+        together = select(graphs, torch.cat(list(batches)))
+        changed = self.change(together, self.draw(together))
+        return split(changed, [batch.numel() for batch in batches])
 
     def plan(self, batch: Batch) -> Any:
         """Draw what is to happen to ``batch``."""

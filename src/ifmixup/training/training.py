@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from ifmixup.training.flat_parameters import flatten_parameters
 from ifmixup.training.metrics import metrics
 from ifmixup.training.packed import Packed
 from ifmixup.training.settings import Settings
+
+NODES_AT_ONCE = 10_000  # batches are prepared together up to about so many nodes
 
 
 class Training:
@@ -81,6 +84,8 @@ class Training:
         mirrored = is_mirrored(self.data.graphs)
         self.graphs = self.method.prepare(self.data.graphs)
         self.mirrored = mirrored and self.method.keeps_mirrored
+        nodes_a_batch = settings.batch_size * self.graphs.num_nodes / self.graphs.num_graphs
+        self.batches_at_once = max(1, int(NODES_AT_ONCE / nodes_a_batch))
         # Graphs that are only looked at are batched once.
         self.looked_at = {
             name: self._batches(index.to(device), mirrored)
@@ -105,9 +110,8 @@ class Training:
         losses, counts = [], []
         gradient = self.weights.grad
         assert gradient is not None  # see flatten_parameters
-        for index in self._indices():
+        for graphs in self._training_batches():
             began = time.perf_counter()
-            graphs = self.method.take(self.graphs, index)
             inputs = model_inputs(graphs, self.mirrored)
             self.prepare_seconds += time.perf_counter() - began
             h, y = self.method.mix_embeddings(self.model.embed(**inputs), graphs.graphs["y"])
@@ -116,7 +120,7 @@ class Training:
             loss.backward()
             self.optimizer.step()
             losses.append(loss.detach())
-            counts.append(index.numel())
+            counts.append(graphs.num_graphs)
         self.scheduler.step()
         # Only here does the processor wait for a GPU.
         mean_loss = float(np.average(torch.stack(losses).cpu().double().numpy(), weights=counts))
@@ -192,6 +196,15 @@ class Training:
             for _ in range(self.settings.steps_per_epoch):
                 order = torch.randperm(count, generator=self.order)[:size]
                 yield self.train[order.to(device)]
+
+    def _training_batches(self) -> Iterator[Graphs]:
+        """The changed graphs of each step of an epoch."""
+        indices = self._indices()
+        while batches := list(islice(indices, self.batches_at_once)):
+            began = time.perf_counter()
+            taken = self.method.take(self.graphs, batches)
+            self.prepare_seconds += time.perf_counter() - began
+            yield from taken
 
     def _batches(self, index: Tensor, mirrored: bool) -> list[tuple[dict[str, Any], Tensor]]:
         """What the model takes, and the classes, of graphs that are only looked at."""
