@@ -53,7 +53,7 @@ def our_steps(case: Case) -> Callable[[Clock], None]:
             clock("forward")
             loss = F.cross_entropy(training.model.classify(h), graphs.graphs["y"])
             clock("loss")
-            training.optimizer.zero_grad(set_to_none=False)
+            training.optimizer.zero_grad()
             clock("optimiser")
             loss.backward()
             clock("backward")

@@ -135,8 +135,8 @@ def test_the_learning_rate_is_halved(mutag):
     one = training(mutag, halve_every=2, learning_rate=0.01)
     rates = []
     for _ in range(5):
-        rates.append(one.optimizer.param_groups[0]["lr"])
         one.run_epoch()
+        rates.append(one.optimizer.learning_rate)
     assert rates == [0.01, 0.01, 0.005, 0.005, 0.0025]
 
 

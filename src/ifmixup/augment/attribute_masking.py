@@ -55,7 +55,8 @@ class AttributeMasking(Method):
         rng = numpy_generator(self.generator)
         num_nodes, width = x.shape
         node = torch.from_numpy((rng.random(num_nodes) < self.mask_ratio).nonzero()[0])
-        if bool(((x == 0) | (x == 1)).all()) and bool((x.sum(1) == 1).all()):
+        # As many numbers that are not 0 as there are rows, and each row adds up to 1.
+        if int(x.count_nonzero()) == num_nodes and bool((x.sum(1) == 1).all()):
             value = torch.from_numpy(rng.integers(width, size=node.numel())).to(x.device)
             return MaskPlan(node.to(x.device), F.one_hot(value, width).to(x.dtype))
         other = torch.from_numpy(rng.integers(num_nodes, size=node.numel())).to(x.device)

@@ -43,13 +43,9 @@ class BatchNorm(nn.Module):
 
     def forward(self, h: Tensor) -> Tensor:
         """Normalise ``h`` ``[N, channels]``."""
+        use_batch = self.training and h.size(0) > 1
         return F.batch_norm(
-            h,
-            self.running_mean,
-            self.running_var,
-            self.weight,
-            self.bias,
-            training=self.training and h.size(0) > 1,
+            h, self.running_mean, self.running_var, self.weight, self.bias, training=use_batch
         )
 
 

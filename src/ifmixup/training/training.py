@@ -17,6 +17,7 @@ from ifmixup import augment
 from ifmixup.errors import InputError, TrainingError
 from ifmixup.graphs import Graphs, is_mirrored, select
 from ifmixup.nn import MODELS, Neighbours
+from ifmixup.training.flat_adamw import FlatAdamW
 from ifmixup.training.flat_parameters import flatten_parameters
 from ifmixup.training.metrics import metrics
 from ifmixup.training.packed import Packed
@@ -71,15 +72,8 @@ class Training:
         )
         if isinstance(self.method, augment.IfMixup):
             self.method.coalesce = False  # the same to our models, and faster
-        self.weights = flatten_parameters(self.model)
-        self.optimizer = torch.optim.AdamW(
-            [self.weights],
-            lr=settings.learning_rate,
-            weight_decay=settings.weight_decay,
-            fused=True,
-        )
-        self.scheduler = torch.optim.lr_scheduler.StepLR(
-            self.optimizer, settings.halve_every, gamma=0.5
+        self.optimizer = FlatAdamW(
+            flatten_parameters(self.model), settings.learning_rate, settings.weight_decay
         )
         mirrored = is_mirrored(self.data.graphs)
         self.graphs = self.method.prepare(self.data.graphs)
@@ -108,20 +102,19 @@ class Training:
         self.model.train()
         self.method.train()
         losses, counts = [], []
-        gradient = self.weights.grad
-        assert gradient is not None  # see flatten_parameters
+        halved = self.epoch // self.settings.halve_every
+        self.optimizer.learning_rate = self.settings.learning_rate * 0.5**halved
         for graphs in self._training_batches():
             began = time.perf_counter()
             inputs = model_inputs(graphs, self.mirrored)
             self.prepare_seconds += time.perf_counter() - began
             h, y = self.method.mix_embeddings(self.model.embed(**inputs), graphs.graphs["y"])
             loss = F.cross_entropy(self.model.classify(h), y)
-            gradient.zero_()
+            self.optimizer.zero_grad()
             loss.backward()
             self.optimizer.step()
             losses.append(loss.detach())
             counts.append(graphs.num_graphs)
-        self.scheduler.step()
         # Only here does the processor wait for a GPU.
         mean_loss = float(np.average(torch.stack(losses).cpu().double().numpy(), weights=counts))
         if not math.isfinite(mean_loss):
@@ -151,7 +144,6 @@ class Training:
         return {
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
-            "scheduler": self.scheduler.state_dict(),
             "order": self.order.get_state(),
             "method": generator.get_state(),
             "torch": torch.get_rng_state(),
@@ -168,7 +160,6 @@ class Training:
         assert generator is not None  # made above
         self.model.load_state_dict(state["model"])
         self.optimizer.load_state_dict(state["optimizer"])
-        self.scheduler.load_state_dict(state["scheduler"])
         self.order.set_state(state["order"])
         generator.set_state(state["method"])
         torch.set_rng_state(state["torch"])
