@@ -3,7 +3,7 @@ import pytest
 from engine_here import Here
 from ifmixup.data import load
 from ifmixup.study.grid import expand
-from ifmixup.study.search import halve
+from ifmixup.study.search import halve, winners
 from ifmixup.study.splits import make_splits
 from ifmixup.study.store import Store
 from ifmixup.study.study import Study
@@ -48,3 +48,33 @@ def test_a_single_setting_is_not_searched(tmp_path):
 
     with Store(tmp_path) as store:
         assert halve(study, store, execute) == study
+
+
+def test_the_winner_is_the_best_of_the_last_round_that_left_settings_out(tmp_path):
+    data = pack(load("MUTAG"))
+    trial = ("holdout", "gcn", "none")
+    candidates = expand(Settings(epochs=24), GRID)
+    study = Study(data, make_splits(data, folds=5), 0, {trial: candidates})
+    engine = Here()
+    with Store(tmp_path) as store:
+
+        def execute(specs):
+            study.execute(study.pending(specs, store), store, engine)
+
+        best, score = winners(study, store, execute)[trial]
+        assert best in candidates
+        assert best.learning_rate == 0.02
+        assert len(engine.ran) == 44  # nothing is run in full
+        assert 0.5 < score <= 1
+
+
+def test_a_single_setting_wins(tmp_path):
+    data = pack(load("MUTAG"))
+    trial, only = ("holdout", "gcn", "none"), Settings(epochs=1, layers=1, hidden=2)
+    study = Study(data, make_splits(data, folds=2), 0, {trial: [only]})
+    with Store(tmp_path) as store:
+
+        def execute(specs):
+            study.execute(study.pending(specs, store), store, Here())
+
+        assert winners(study, store, execute)[trial][0] == only

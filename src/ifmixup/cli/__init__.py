@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import tyro
 
-from ifmixup.cli import audit, compare, datasets, runs, show, train
+from ifmixup.cli import audit, compare, datasets, reproduce, runs, show, train
 from ifmixup.cli.config import expand_config
 from ifmixup.errors import IfmixupError
 
@@ -19,6 +19,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "show": show.show,
     "train": train.train,
     "compare": compare.compare,
+    "reproduce": reproduce.reproduce,
     "runs": runs.runs,
 }
 

@@ -10,14 +10,11 @@ import tyro
 from rich.console import Console
 
 from ifmixup.cli.config import to_toml
-from ifmixup.errors import InputError, choose
+from ifmixup.cli.engine_options import EngineOptions
+from ifmixup.errors import InputError
 from ifmixup.study.compare import compare as run_compare
-from ifmixup.study.engines.engine import Engine
-from ifmixup.study.engines.local import LocalEngine
 from ifmixup.study.table import rich_table
 from ifmixup.training import Settings
-
-ENGINES = ("local", "ray")
 
 
 @dataclass(frozen=True)
@@ -36,12 +33,7 @@ class CompareOptions:
         splits: A file with folds to use instead of drawing them.
         grid: paper, or a TOML or YAML file with lists of values: the settings to choose from.
         search: grid runs the whole grid; halving a fraction of it, and is a little optimistic.
-        engine: Where runs execute: local (processes on this machine) or ray.
-        workers: How many processes (local); None for as many as cores.
-        address: The address of a Ray cluster; None starts one here.
-        cpus_per_run: How many CPUs a run takes (ray).
-        gpus_per_run: How many GPUs a run takes, such as 0.25 (ray).
-        device: auto, cpu, cuda or mps; None: cpu, or with --gpus-per-run a GPU.
+        engine: Where runs execute.
         name: What to call the study; the results go to ifmixup-runs/NAME.
         folder: Where the results go instead.
         root: Where the dataset lies.
@@ -51,6 +43,7 @@ class CompareOptions:
 
     dataset: tyro.conf.Positional[str]
     settings: Annotated[Settings, tyro.conf.arg(name="")]
+    engine: Annotated[EngineOptions, tyro.conf.arg(name="")]
     models: tuple[str, ...] = ("gcn",)
     methods: tuple[str, ...] = ("none", "ifmixup")
     protocols: tuple[str, ...] = ("holdout",)
@@ -60,12 +53,6 @@ class CompareOptions:
     splits: Path | None = None
     grid: str | None = None
     search: str = "grid"
-    engine: str = "local"
-    workers: int | None = None
-    address: str | None = None
-    cpus_per_run: float = 1.0
-    gpus_per_run: float = 0.0
-    device: str | None = None
     name: str | None = None
     folder: Path | None = None
     root: Path | None = None
@@ -80,11 +67,11 @@ def compare(options: Annotated[CompareOptions, tyro.conf.arg(name="")]) -> int:
     options from TOML or YAML; options that are typed override it.
     """
     if options.print_config:
-        hidden = ("settings", "print_config", "dataset")
+        hidden = ("settings", "engine", "print_config", "dataset")
         shown = {key: value for key, value in vars(options).items() if key not in hidden}
         chosen = ("model", "method")
         trained = {k: v for k, v in asdict(options.settings).items() if k not in chosen}
-        print(to_toml({**trained, **shown}), end="")
+        print(to_toml({**trained, **shown, **vars(options.engine)}), end="")
         return 0
     plain = Settings()
     if (options.settings.model, options.settings.method) != (plain.model, plain.method):
@@ -102,7 +89,7 @@ def compare(options: Annotated[CompareOptions, tyro.conf.arg(name="")]) -> int:
             splits=options.splits,
             grid=options.grid,
             search=options.search,
-            engine=_engine(options),
+            engine=options.engine.make(),
             name=options.name,
             folder=options.folder,
             root=options.root,
@@ -128,18 +115,3 @@ def compare(options: Annotated[CompareOptions, tyro.conf.arg(name="")]) -> int:
         console.print(f"{len(found.failed)} runs failed. --retry-failed tries them again.")
         return 1
     return 0
-
-
-def _engine(options: CompareOptions) -> Engine:
-    if options.engine == "local":
-        return LocalEngine(options.workers, options.device or "cpu")
-    if options.engine == "ray":
-        from ifmixup.study.engines.ray import RayEngine
-
-        return RayEngine(
-            options.address,
-            cpus_per_run=options.cpus_per_run,
-            gpus_per_run=options.gpus_per_run,
-            device=options.device,
-        )
-    raise choose("engine", options.engine, ENGINES)

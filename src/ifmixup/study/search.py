@@ -52,6 +52,28 @@ def halve(study: Study, store: Store, execute: Callable[[Sequence[RunSpec]], Non
     return replace(study, settings=left)
 
 
+def winners(
+    study: Study, store: Store, execute: Callable[[Sequence[RunSpec]], None]
+) -> dict[Trial, tuple[Settings, float]]:
+    """The best setting of each trial, by the last round that left settings out, and its score.
+
+    Nothing is run in full: this is for choosing settings, not for judging them.
+    """
+    left = halve(study, store, execute)
+    folds = len(_first_repeat(study))
+    best: dict[Trial, tuple[Settings, float]] = {}
+    for trial, candidates in left.settings.items():
+        whole = study.settings[trial]
+        rungs = Halving().rungs(len(whole), folds, whole[0].epochs)
+        rung = rungs[-2] if len(rungs) > 1 else rungs[-1]
+        specs = {place: _specs(study, trial, each, rung) for place, each in enumerate(candidates)}
+        execute([spec for runs in specs.values() for spec in runs])  # all there, if it was halved
+        scores = {place: _score(study, store, trial, s, rung) for place, s in specs.items()}
+        (place,) = Halving.select(scores, 1)
+        best[trial] = candidates[place], scores[place]
+    return best
+
+
 def _specs(study: Study, trial: Trial, settings: Settings, rung: Rung) -> list[RunSpec]:
     """The runs of one setting in a rung."""
     short = settings.with_(epochs=rung.epochs)

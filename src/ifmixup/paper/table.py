@@ -1,0 +1,144 @@
+"""An experiment's numbers, ours beside the published ones, as a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from ifmixup.paper.cell import Cell
+from ifmixup.paper.experiments import Experiment
+from ifmixup.study.statistics import Difference, paired_difference
+from ifmixup.study.table_row import NOTE, UNKNOWN, percent
+
+HEAD = (
+    "dataset",
+    "variant",
+    "protocol",
+    "ours",
+    "published",
+    "difference",
+    "to baseline [95 %]",
+    "relative",
+    "runs",
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A cell with what it is compared with.
+
+    Attributes:
+        cell: The cell.
+        baseline: The difference to the experiment's baseline, on the same folds; None for itself.
+        relative: How much better than the baseline, as a fraction of it.
+        best: Whether no other variant of the dataset and protocol is better.
+    """
+
+    cell: Cell
+    baseline: Difference | None
+    relative: float | None
+    best: bool
+
+    def texts(self) -> list[str]:
+        """As :data:`HEAD` wants it, in per cent and points."""
+        reading, printed = self.cell.reading, self.cell.published
+        spread = reading.std_over_repeats
+        spread = reading.std_over_folds if math.isnan(spread) else spread
+        deviation = "" if printed is None or printed.std is None else f" ± {percent(printed.std)}"
+        found = self.baseline
+        return [
+            self.cell.dataset,
+            self.cell.variant,
+            self.cell.protocol,
+            f"{percent(reading.mean)} ± {percent(spread)}{'*' if reading.optimistic else ''}",
+            UNKNOWN if printed is None else f"{percent(printed.mean)}{deviation}",
+            UNKNOWN if self.cell.difference is None else f"{100 * self.cell.difference:+.1f}",
+            "" if found is None else _interval(found),
+            "" if self.relative is None else f"{100 * self.relative:+.1f} %",
+            f"{reading.runs} x {self.cell.epochs}",
+        ]
+
+
+def _interval(found: Difference) -> str:
+    if math.isnan(found.low):  # one fold, or the same difference on all
+        return f"{100 * found.mean:+.1f}"
+    return f"{100 * found.mean:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
+
+
+def lines(experiment: Experiment, cells: Sequence[Cell]) -> list[Line]:
+    """The cells of an experiment in the order of the paper, compared with its baseline."""
+    names = [variant.name for variant in experiment.variants]
+    mine = [cell for cell in cells if cell.experiment == experiment.name]
+    mine.sort(
+        key=lambda cell: (
+            experiment.datasets.index(cell.dataset),
+            cell.protocol,
+            names.index(cell.variant),
+        )
+    )
+    found = []
+    for cell in mine:
+        rivals = [c for c in mine if (c.dataset, c.protocol) == (cell.dataset, cell.protocol)]
+        base = next((c for c in rivals if c.variant == experiment.baseline), None)
+        compared = base is not None and base is not cell
+        found.append(
+            Line(
+                cell=cell,
+                baseline=paired_difference(
+                    cell.reading.accuracy, base.reading.accuracy, cell.test_ratio
+                )
+                if compared and base is not None
+                else None,
+                relative=cell.reading.mean / base.reading.mean - 1
+                if compared and base is not None
+                else None,
+                best=cell.reading.mean == max(rival.reading.mean for rival in rivals),
+            )
+        )
+    return found
+
+
+def rich_table(experiment: Experiment, cells: Sequence[Cell]) -> Table:
+    """A table for the terminal: a line a variant, under the name of its dataset."""
+    found = lines(experiment, cells)
+    table = Table(
+        title=f"{experiment.name}: {experiment.title}",
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        caption=Text("\n".join(notes(found))),
+        caption_justify="left",
+    )
+    table.add_column("variant")
+    for name in ("ours", "published", "differ-\nence", "to baseline\n[95 %]", "runs x\nepochs"):
+        table.add_column(name, no_wrap=True, justify="right")
+    group = None
+    for line in found:
+        own_group = (line.cell.dataset, line.cell.protocol)
+        if own_group != group:
+            if group is not None:
+                table.add_section()
+            table.add_row(Text(" ".join(own_group), style="bold"))
+            group = own_group
+        _, variant, _, ours, printed, difference, baseline, _, runs = line.texts()
+        style = "bold" if line.best else ""
+        cells_ = (variant, ours, printed, difference, baseline, runs)
+        table.add_row(*(Text(cell, style=style) for cell in cells_))
+    return table
+
+
+def notes(found: Sequence[Line]) -> list[str]:
+    """What must be read with the numbers."""
+    said = ["Accuracy in %, ± over repeats, or over folds where there is one; best in bold."]
+    if any(line.cell.reading.optimistic for line in found):
+        said.append(f"* {NOTE}")
+    missing = sum(sum(line.cell.reading.missing.values()) for line in found)
+    if missing:
+        said.append(f"{missing} runs are not there (yet) and not in these numbers.")
+    return said

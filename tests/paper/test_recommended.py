@@ -1,0 +1,29 @@
+import pytest
+
+from ifmixup import augment
+from ifmixup.data import NAMES
+from ifmixup.nn import MODELS
+from ifmixup.paper import recommended as module
+from ifmixup.paper.recommended import recommended
+
+
+@pytest.mark.parametrize("dataset", [*NAMES, "my own"])
+def test_there_are_settings_for_everything(dataset):
+    for model in MODELS:
+        for method in augment.names():
+            settings = recommended(dataset, model, method)
+            assert (settings.model, settings.method) == (model, method)
+
+
+def test_other_methods_take_what_was_found_for_none(monkeypatch):
+    found = {
+        "models": {"gcn": {"layers": 4, "hidden": 32}},
+        "datasets": {"A": {"gcn": {"none": {"layers": 3}, "ifmixup": {"layers": 8}}}},
+    }
+    monkeypatch.setattr(module, "_found", lambda: found)
+    assert recommended("A", "gcn", "none").layers == 3
+    assert recommended("A", "gcn", "drop_edge").layers == 3
+    assert recommended("A", "gcn", "ifmixup").layers == 8
+    assert recommended("B", "gcn", "ifmixup").layers == 4
+    assert recommended("A", "gcn", "ifmixup").hidden == 32
+    assert recommended("A", "gin", "none").layers == 5  # nothing is known: the default

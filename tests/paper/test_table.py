@@ -1,0 +1,48 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from engine_here import Here
+from ifmixup.paper.experiments import EXPERIMENTS
+from ifmixup.paper.reproduce import reproduce
+from ifmixup.paper.table import lines, notes, rich_table
+from ifmixup.study.store import Store
+
+
+@pytest.fixture
+def cells(tmp_path, gcn_plan):
+    with Store(tmp_path) as store:
+        return reproduce(gcn_plan, store, Here(), progress=False)
+
+
+def test_lines_are_in_the_order_of_the_paper_and_compared_with_the_baseline(cells):
+    found = lines(EXPERIMENTS["gcn"], list(reversed(cells)))
+    names = [line.cell.variant for line in found]
+    methods = ["none", "ifmixup", "mixup_graph", "drop_edge", "drop_node", "attribute_masking"]
+    assert names == methods * 2
+    assert [line.cell.protocol for line in found] == ["holdout"] * 6 + ["paper"] * 6
+    base, other = found[0], found[1]
+    assert base.baseline is None
+    assert base.relative is None
+    assert other.baseline.mean == pytest.approx(other.cell.reading.mean - base.cell.reading.mean)
+    assert other.relative == pytest.approx(other.cell.reading.mean / base.cell.reading.mean - 1)
+    assert any(line.best for line in found[:6])
+
+
+def test_the_table_fits_80_columns_and_says_what_is_optimistic(cells):
+    console = Console(file=io.StringIO(), width=80)
+    console.print(rich_table(EXPERIMENTS["gcn"], cells))
+    text = console.file.getvalue()
+    assert "MUTAG paper" in text
+    assert "attribute_masking" in text
+    assert "85.0 ± 1.1" in text
+    assert "optimistic" in text
+    assert "nan" not in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_no_other_experiment_and_missing_runs_are_said(cells):
+    assert lines(EXPERIMENTS["gin"], cells) == []
+    found = lines(EXPERIMENTS["gcn"], cells)
+    assert not any("not there" in note for note in notes(found))
