@@ -2,7 +2,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifmixup.edge_keys import edge_keys, edges_of_keys, merge_pair
+from ifmixup.edge_keys import edge_keys, edges_of_keys, merge_pair, starts_of
 
 
 def test_keys_by_hand_and_back():
@@ -30,3 +30,9 @@ def test_merging_adds_what_stands_twice(a, b):
     assert dict(zip(merged.tolist(), total.tolist(), strict=True)) == expected
     assert merged.tolist() == list(expected)
     assert rows.shape == (len(expected), 1)
+
+
+def test_where_each_node_begins():
+    index = torch.tensor([0, 0, 2, 2, 2, 4])
+    assert starts_of(index, 6).tolist() == [0, 2, 2, 5, 5, 6, 6]
+    assert starts_of(index[:0], 2).tolist() == [0, 0, 0]

@@ -1,4 +1,6 @@
-"""An edge (i, j) of a graph with n nodes as one number, i · n + j, for sorting and merging."""
+"""An edge (i, j) of a graph with n nodes as one number, i · n + j, for sorting and merging; and
+where the edges of each node begin.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +26,17 @@ def edges_of_keys(keys: Tensor, num_nodes: int) -> Tensor:
     torch.div(keys, num_nodes, rounding_mode="trunc", out=edge_index[0])
     torch.remainder(keys, num_nodes, out=edge_index[1])
     return edge_index
+
+
+def starts_of(index: Tensor, size: int) -> Tensor:
+    """Where each of the numbers 0, …, size − 1 begins in a sorted ``index``, and the end.
+
+    PyG's ``index2ptr`` is the same, but not on every device.
+
+    Returns:
+        ``[size + 1]``
+    """
+    return torch.searchsorted(index, torch.arange(size + 1, device=index.device, dtype=index.dtype))
 
 
 def merge_pair(keys: Tensor, values: list[Tensor]) -> tuple[Tensor, list[Tensor]]:

@@ -14,10 +14,9 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch_geometric.index import index2ptr
 from torch_geometric.utils import coalesce
 
-from ifmixup.edge_keys import edge_keys, edges_of_keys
+from ifmixup.edge_keys import edge_keys, edges_of_keys, starts_of
 from ifmixup.errors import InputError
 
 
@@ -68,7 +67,7 @@ class Graphs:
     @cached_property
     def source_ptr(self) -> Tensor:
         """Where the edges of each source begin, ``[N + 1]``, when they are sorted by source."""
-        return index2ptr(self.edge_index[0], self.num_nodes)
+        return starts_of(self.edge_index[0], self.num_nodes)
 
     @cached_property
     def degree(self) -> Tensor:

@@ -7,7 +7,7 @@ from torch_geometric.data import Batch
 
 from ifmixup import augment
 from ifmixup.batches import put_together, take_apart
-from ifmixup.errors import IfmixupError
+from ifmixup.errors import IfmixupError, InputTypeError
 from ifmixup.graphs import is_mirrored, without_repeated_edges
 from ifmixup.nn import MODELS
 
@@ -199,3 +199,25 @@ def test_gin_that_reads_edge_attributes(batch):
     network = MODELS["gin"](3, 4, 1, 2, edge_dim=2)
     logits, _ = seeded("ifmixup").step(network, batch)
     assert logits.shape == (8, 2)
+
+
+def test_a_method_of_the_old_kind_is_told_what_to_override():
+    with pytest.raises(InputTypeError, match=r"Old overrides augment.*draw and change"):
+
+        class Old(augment.Method):
+            def augment(self, batch, plan):
+                return batch
+
+
+def test_a_method_that_does_not_say_otherwise_gets_every_batch_alone(batch):
+    seen = []
+
+    class Counting(augment.Method):
+        def draw(self, graphs):
+            seen.append(graphs.num_graphs)
+
+    method = Counting(2)
+    graphs = method.prepare(take_apart(batch))
+    taken = method.take(graphs, [torch.tensor([0, 5, 2]), torch.tensor([7])])
+    assert seen == [3, 1]
+    assert [part.num_graphs for part in taken] == [3, 1]

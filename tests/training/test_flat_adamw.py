@@ -70,3 +70,19 @@ def test_the_gradient_is_set_to_zero_in_place():
     FlatAdamW(flat, 0.1, 0.0).zero_grad()
     assert flat.grad is gradient
     assert not gradient.any()
+
+
+def test_it_follows_weights_that_were_laid_out_anew():
+    flat, again = weights(), weights()
+    one, other = FlatAdamW(flat, 0.1, 0.0), FlatAdamW(again, 0.1, 0.0)
+    for place, gradient in enumerate(gradients(4)):
+        if place == 2:
+            moved = nn.Parameter(again.detach().clone())
+            moved.grad = torch.zeros_like(moved)
+            other.follow(moved)
+            again = moved
+        flat.grad.copy_(gradient)
+        again.grad.copy_(gradient)
+        one.step()
+        other.step()
+    assert torch.equal(flat, again)

@@ -1,7 +1,7 @@
 import torch
 from torch import nn
 
-from ifmixup.training.flat_parameters import flatten_parameters
+from ifmixup.training.flat_parameters import flatten_parameters, is_flat
 
 
 def model() -> nn.Module:
@@ -57,3 +57,16 @@ def test_an_optimiser_takes_the_same_steps():
             optimizer.step()
     for mine, theirs in zip(one.parameters(), other.parameters(), strict=True):
         torch.testing.assert_close(mine, theirs)
+
+
+def test_what_undoes_it_is_noticed():
+    model = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.Linear(2, 1))
+    flat = flatten_parameters(model)
+    assert is_flat(model, flat)
+    model.zero_grad(set_to_none=False)
+    assert is_flat(model, flat)
+    model.zero_grad()
+    assert not is_flat(model, flat)
+    flat = flatten_parameters(model)
+    model[1].weight.data = model[1].weight.data.clone()
+    assert not is_flat(model, flat)

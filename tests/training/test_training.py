@@ -246,3 +246,46 @@ def test_how_many_batches_are_prepared_together_makes_no_difference(mutag, metho
     alone.batches_at_once = 1
     alone.run_epoch()
     assert together.curves == alone.curves
+
+
+def clear(one: Training) -> None:
+    one.model.zero_grad()  # which sets gradients to None
+
+
+def convert(one: Training) -> None:
+    one.model.double().float()
+
+
+def assign(one: Training) -> None:
+    state = {name: value.clone() for name, value in one.model.state_dict().items()}
+    one.model.load_state_dict(state, assign=True)
+
+
+@pytest.mark.parametrize("touch", [clear, convert, assign])
+def test_touching_the_model_between_epochs_does_not_change_the_training(mutag, touch):
+    straight = training(mutag)
+    for _ in range(3):
+        straight.run_epoch()
+    touched = training(mutag)
+    for _ in range(3):
+        touched.run_epoch()
+        touch(touched)
+    assert touched.curves == straight.curves
+
+
+def test_a_copy_goes_on_by_itself(mutag):
+    one = training(mutag)
+    one.run_epoch()
+    other, state = copy.deepcopy(one), torch.get_rng_state()
+    one.run_epoch()
+    torch.set_rng_state(state)
+    other.run_epoch()
+    assert other.curves == one.curves
+    assert all(torch.equal(a, b) for a, b in zip(weights(one), weights(other), strict=True))
+
+
+def test_a_frozen_parameter_is_said(mutag):
+    one = training(mutag)
+    one.model.layers[0].requires_grad_(False)
+    with pytest.raises(TrainingError, match="frozen"):
+        one.run_epoch()

@@ -28,7 +28,7 @@ class AttributeMasking(Method):
     """Each node gets, with probability ``mask_ratio``, the attribute row of a random value.
 
     Where all rows of the batch are one-hot, a random one-hot row; else the row of a random node of
-    the batch.
+    the batch (in a training, of the batches that are prepared together).
 
     Args:
         num_classes: The number of classes; None where ``y`` is float rows already.
@@ -37,6 +37,7 @@ class AttributeMasking(Method):
     """
 
     keeps_mirrored = True
+    takes_together = True
 
     def __init__(
         self,

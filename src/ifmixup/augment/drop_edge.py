@@ -24,6 +24,7 @@ class DropEdge(Method):
     """
 
     keeps_mirrored = True
+    takes_together = True
 
     def __init__(
         self,

@@ -25,6 +25,7 @@ class DropNode(Method):
     """
 
     keeps_mirrored = True
+    takes_together = True
 
     def __init__(
         self,

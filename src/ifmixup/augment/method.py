@@ -32,6 +32,18 @@ class Method(torch.nn.Module):
 
     #: Whether graphs whose edges are sorted by source and have their mirror images stay such.
     keeps_mirrored: ClassVar[bool] = False
+    #: Whether graphs of several batches may be drawn for and changed together, because a graph's
+    #: change depends on no other graph. Otherwise every batch comes alone.
+    takes_together: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in ("plan", "augment"):
+            if name in vars(cls):
+                raise InputTypeError(
+                    f"{cls.__name__} overrides {name}, which is made of draw and change, that work "
+                    f"on Graphs. Override these two."
+                )
 
     def __init__(
         self, num_classes: int | None = None, *, generator: torch.Generator | None = None
@@ -64,12 +76,16 @@ class Method(torch.nn.Module):
     def take(self, graphs: Graphs, batches: Sequence[Tensor]) -> list[Graphs]:
         """Cut batches from prepared graphs, and draw and apply a change.
 
-        All are cut and changed in one go: for small graphs that costs hardly more than one of them.
+        A method that :attr:`takes_together` cuts and changes all in one go: for small graphs that
+        costs hardly more than one of them.
 
         Args:
             graphs: The prepared graphs.
             batches: The numbers of the graphs of each batch.
         """
+        if not self.takes_together:
+            cut = (select(graphs, batch) for batch in batches)
+            return [self.change(batch, self.draw(batch)) for batch in cut]
         together = select(graphs, torch.cat(list(batches)))
         changed = self.change(together, self.draw(together))
         return split(changed, [batch.numel() for batch in batches])
@@ -93,6 +109,7 @@ class Method(torch.nn.Module):
                 f"Expected a PyG Batch, such as a DataLoader gives; got {type(batch).__name__}. "
                 f"Make one with Batch.from_data_list([...])."
             )
+        # A method that changes no graphs lets the batch through with all that it carries.
         if self.training and type(self).change is not Method.change:
             graphs = self.prepare(take_apart(batch))
             return put_together(self.change(graphs, self.draw(graphs)))

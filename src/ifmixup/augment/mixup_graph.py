@@ -31,6 +31,7 @@ class MixupGraph(Method):
     """
 
     keeps_mirrored = True
+    takes_together = True
 
     def __init__(
         self,

@@ -9,3 +9,4 @@ class NoMethod(Method):
     """The graphs as they are; only labels become rows."""
 
     keeps_mirrored = True
+    takes_together = True

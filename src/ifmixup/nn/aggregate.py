@@ -21,7 +21,7 @@ def sum_at(values: Tensor, target: Tensor, num_nodes: int) -> Tensor:
     Returns:
         ``[N, ...]``
     """
-    return values.new_zeros(num_nodes, *values.shape[1:]).index_add(0, target, values)
+    return values.new_zeros(num_nodes, *values.shape[1:]).index_add_(0, target, values)
 
 
 def weighted_sum(

@@ -6,7 +6,8 @@ from functools import cached_property
 
 from torch import Tensor
 from torch_geometric import EdgeIndex
-from torch_geometric.index import index2ptr
+
+from ifmixup.edge_keys import starts_of
 
 
 class Neighbours:
@@ -48,10 +49,10 @@ class Neighbours:
             edge_index = edge_index.as_tensor()
         source, target = edge_index
         if is_sorted:
-            return Neighbours(index2ptr(target, num_nodes), source, target)
+            return Neighbours(starts_of(target, num_nodes), source, target)
         target, order = target.sort(stable=True)
         return Neighbours(
-            index2ptr(target, num_nodes), source.index_select(0, order), target, order
+            starts_of(target, num_nodes), source.index_select(0, order), target, order
         )
 
     @staticmethod
@@ -67,7 +68,7 @@ class Neighbours:
             num_nodes: ``N``
         """
         target, source = edge_index
-        return Neighbours(index2ptr(target, num_nodes), source, target, mirrored=True)
+        return Neighbours(starts_of(target, num_nodes), source, target, mirrored=True)
 
     @property
     def num_nodes(self) -> int:
@@ -90,5 +91,5 @@ class Neighbours:
             return self
         source, order = self.source.sort(stable=True)
         return Neighbours(
-            index2ptr(source, self.num_nodes), self.target.index_select(0, order), source, order
+            starts_of(source, self.num_nodes), self.target.index_select(0, order), source, order
         )

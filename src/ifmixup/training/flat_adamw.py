@@ -37,6 +37,11 @@ class FlatAdamW:
         self.mean = torch.zeros_like(weights, requires_grad=False)
         self.square = torch.zeros_like(weights, requires_grad=False)
 
+    def follow(self, weights: nn.Parameter) -> None:
+        """Go on with other weights: the same ones, laid out anew."""
+        self.weights = weights
+        self.mean, self.square = self.mean.to(weights), self.square.to(weights)
+
     def zero_grad(self) -> None:
         """Set the gradient to zero, in place."""
         assert self.weights.grad is not None  # see flatten_parameters

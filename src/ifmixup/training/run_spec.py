@@ -12,6 +12,7 @@ from ifmixup.errors import choose
 from ifmixup.training.settings import Settings
 
 PROTOCOLS = ("holdout", "paper")
+VERSION = 2  # of the training: another one where the same spec gives other numbers than before
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class RunSpec:
     @property
     def key(self) -> str:
         """The name of this run: the same content has the same key, everywhere."""
-        return digest(self.to_dict())
+        return digest([VERSION, self.to_dict()])
 
     @property
     def own_seed(self) -> int:

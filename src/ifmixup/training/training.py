@@ -18,7 +18,7 @@ from ifmixup.errors import InputError, TrainingError
 from ifmixup.graphs import Graphs, is_mirrored, select
 from ifmixup.nn import MODELS, Neighbours
 from ifmixup.training.flat_adamw import FlatAdamW
-from ifmixup.training.flat_parameters import flatten_parameters
+from ifmixup.training.flat_parameters import flatten_parameters, is_flat
 from ifmixup.training.metrics import metrics
 from ifmixup.training.packed import Packed
 from ifmixup.training.settings import Settings
@@ -101,6 +101,7 @@ class Training:
             self.method.set_epoch(self.epoch)
         self.model.train()
         self.method.train()
+        self._keep_flat()
         losses, counts = [], []
         halved = self.epoch // self.settings.halve_every
         self.optimizer.learning_rate = self.settings.learning_rate * 0.5**halved
@@ -129,6 +130,16 @@ class Training:
             self.curves[f"{name}_loss"].append(self.latest[name]["nll"])
         self.epoch += 1
         self.seconds += time.perf_counter() - start
+
+    def _keep_flat(self) -> None:
+        """Lay the weights out anew if someone has moved, copied or cleared them."""
+        if not all(parameter.requires_grad for parameter in self.model.parameters()):
+            raise TrainingError(
+                "A parameter of the model was frozen (requires_grad is False), but a Training "
+                "trains all of them. Write a loop of your own to train a part."
+            )
+        if not is_flat(self.model, self.optimizer.weights):
+            self.optimizer.follow(flatten_parameters(self.model))
 
     def look_at(self, name: str) -> dict[str, float]:
         """The metrics on ``validation`` or ``test``."""
