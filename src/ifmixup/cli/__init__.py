@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import tyro
 
-from ifmixup.cli import audit, compare, datasets, reproduce, runs, show, train
+from ifmixup.cli import audit, compare, datasets, report, reproduce, runs, show, train
 from ifmixup.cli.config import expand_config
 from ifmixup.errors import IfmixupError
 
@@ -21,6 +21,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "compare": compare.compare,
     "reproduce": reproduce.reproduce,
     "runs": runs.runs,
+    "report": report.report,
 }
 
 

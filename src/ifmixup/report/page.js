@@ -1,0 +1,65 @@
+"use strict";
+(function () {
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const config = { responsive: true, displaylogo: false, displayModeBar: false };
+  const drawn = [];
+
+  // Figures come without colours of their own for text and lines: those are the page's.
+  function themed(layout) {
+    const style = getComputedStyle(document.documentElement);
+    const value = (name) => style.getPropertyValue(name).trim();
+    const axis = (given) => Object.assign({}, given, {
+      gridcolor: value("--grid"), linecolor: value("--line"), zerolinecolor: value("--soft"),
+    });
+    return Object.assign({}, layout, {
+      font: { color: value("--ink"), size: 12, family: "system-ui, sans-serif" },
+      hoverlabel: Object.assign({}, layout.hoverlabel, {
+        bgcolor: value("--card"), bordercolor: value("--line"), font: { color: value("--ink") },
+      }),
+      xaxis: axis(layout.xaxis), yaxis: axis(layout.yaxis),
+    });
+  }
+
+  function draw(div, data, layout) {
+    drawn.push({ div, layout });
+    return Plotly.newPlot(div, data, themed(layout), config);
+  }
+
+  function explorer() {
+    const source = document.getElementById("explorer-data");
+    if (!source) return function () {};
+    const values = JSON.parse(source.textContent);
+    const slider = document.getElementById("explorer-lam");
+    const show = function () {
+      const step = Number(slider.value);
+      document.getElementById("explorer-value").textContent = (step / values.steps).toFixed(3);
+      document.getElementById("explorer-says").textContent = values.texts[step];
+      const order = values.order[step];
+      const at = (div, data, name) =>
+        Plotly.react("explorer-" + div, data, themed(values.layouts[name]), config);
+      at(0, values.mixed[step], "mixed");
+      for (const place of [0, 1]) {
+        const name = order ? order[place] : "AB"[place];
+        at(place + 1, order ? values.apart[name] : [], name);
+      }
+    };
+    slider.addEventListener("input", show);
+    show();
+    return show;
+  }
+
+  const showExplorer = explorer();
+  dark.addEventListener("change", function () {
+    for (const each of drawn) Plotly.react(each.div, each.div.data, themed(each.layout), config);
+    showExplorer();
+  });
+
+  const waiting = Array.from(document.querySelectorAll("script.figure"));
+  (function next() {
+    const source = waiting.shift();
+    if (!source) { document.body.dataset.drawn = "all"; return; }
+    const values = JSON.parse(source.textContent);
+    draw(document.getElementById(source.dataset.of), values.data, values.layout);
+    setTimeout(next, 0); // the page can be read and scrolled meanwhile
+  })();
+})();

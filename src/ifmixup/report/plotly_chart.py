@@ -1,0 +1,165 @@
+"""A panel as a Plotly figure. Colours of text and grid are the page's, which sets them."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from ifmixup.errors import import_extra
+from ifmixup.report.chart import Panel, Series
+
+_ROW = 40  # pixels
+
+
+def figure(panel: Panel) -> dict[str, Any]:
+    """The figure as plain values, without NaN: what ``Plotly.newPlot`` takes."""
+    graph_objects = import_extra("plotly.graph_objects", "report")
+    drawn = graph_objects.Figure(layout=_layout(panel))
+    for series in panel.series:
+        for trace in _traces(series, panel):
+            drawn.add_trace(trace)
+    return plain(drawn)
+
+
+def plain(drawn: Any) -> dict[str, Any]:
+    """A Plotly figure as values that JSON has, without Plotly's own template."""
+    drawn.layout.template = None
+    values: dict[str, Any] = json.loads(drawn.to_json())
+    values["layout"].pop("template", None)
+    return values
+
+
+def label(text: str) -> str:
+    """Text for a figure: Plotly reads a little HTML, which text from a file must not become."""
+    return html.escape(text, quote=False)
+
+
+def layout_base(height: int | None) -> dict[str, Any]:
+    """What all figures have in common; without a height it is that of the place they stand in."""
+    return {
+        **({} if height is None else {"height": height}),
+        "autosize": True,
+        "showlegend": False,
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+        "margin": {"l": 8, "r": 12, "t": 8, "b": 8},
+        "dragmode": False,
+        "hoverlabel": {"namelength": -1},
+    }
+
+
+def _layout(panel: Panel) -> dict[str, Any]:
+    x: dict[str, Any] = {"title": {"text": label(panel.x_label)}, "automargin": True}
+    y: dict[str, Any] = {"title": {"text": label(panel.y_label)}, "automargin": True}
+    x |= {"zeroline": panel.zero, "zerolinewidth": 2}
+    y |= {"zeroline": False}
+    if panel.rows:
+        y |= {
+            "tickvals": list(range(len(panel.rows))),
+            "ticktext": [label(row) for row in panel.rows],
+            "range": [len(panel.rows) - 0.5, -0.5],
+        }
+    elif panel.y_range is not None:
+        y["range"] = list(panel.y_range)
+    if any(series.kind == "bars" for series in panel.series):
+        x |= {"type": "category", "showgrid": False}
+    height = 84 + _ROW * len(panel.rows) if panel.rows else 270
+    return {
+        **layout_base(height),
+        "xaxis": x,
+        "yaxis": y,
+        "barmode": "group",
+        "bargap": 0.25,
+        "hovermode": "x unified" if any(s.kind == "line" for s in panel.series) else "closest",
+    }
+
+
+def _traces(series: Series, panel: Panel) -> Iterable[dict[str, Any]]:
+    x = [label(v) if isinstance(v, str) else _finite(v) for v in series.x]
+    y = [_finite(v) for v in series.y]
+    common = {"name": label(series.name), "x": x, "y": y}
+    if series.kind == "bars":
+        reach = _reach(series, series.y)
+        yield {
+            "type": "bar",
+            **common,
+            "marker": {"color": series.colour, "line": {"width": 0}},
+            "error_y": {**reach, "color": "#777777", "thickness": 1.5, "width": 3},
+            "hovertemplate": "%{x}: %{y:.1f}",
+        }
+    elif series.kind == "line":
+        if series.low is not None and series.high is not None:
+            band = [
+                (at, low, high)
+                for at, low, high in zip(x, series.low, series.high, strict=True)
+                if math.isfinite(low) and math.isfinite(high)
+            ]
+            yield {
+                "type": "scatter",
+                "x": [at for at, _, _ in band] + [at for at, _, _ in reversed(band)],
+                "y": [high for _, _, high in band] + [low for _, low, _ in reversed(band)],
+                "fill": "toself",
+                "fillcolor": _rgba(series.colour, 0.16),
+                "line": {"width": 0},
+                "mode": "lines",
+                "hoverinfo": "skip",
+            }
+        yield {
+            "type": "scatter",
+            **common,
+            "mode": "lines" if len(x) > 1 else "markers",
+            "line": {"color": series.colour, "width": 2},
+            "hovertemplate": "%{y:.3~f}",
+        }
+    elif series.kind == "steps":
+        yield {
+            "type": "scatter",
+            **common,
+            "mode": "lines",
+            "line": {"color": series.colour, "width": 2, "shape": "hvh"},
+            "fill": "tozeroy",
+            "fillcolor": _rgba(series.colour, 0.22),
+            "hovertemplate": "%{x}: %{y}",
+        }
+    else:
+        is_mean = series.kind == "mean"
+        reach = _reach(series, series.x) if is_mean else {"visible": False}
+        symbol = "diamond" if is_mean else "circle"
+        yield {
+            "type": "scatter",
+            **common,
+            "mode": "markers",
+            "marker": {
+                "symbol": f"{symbol}-open" if series.hollow else symbol,
+                "color": series.colour,
+                "size": 10 if is_mean else 7,
+                "opacity": 1 if is_mean else 0.55,
+                "line": {"width": 2 if series.hollow else 0, "color": series.colour},
+            },
+            "error_x": {**reach, "color": series.colour, "thickness": 2, "width": 5},
+            "hovertemplate": "%{x:.2f}",
+        }
+
+
+def _reach(series: Series, middle: Any) -> dict[str, Any]:
+    if series.low is None or series.high is None:
+        return {"visible": False}
+    triples = list(zip(series.low, middle, series.high, strict=True))
+    return {
+        "type": "data",
+        "symmetric": False,
+        "array": [_finite(high - at) or 0 for _, at, high in triples],
+        "arrayminus": [_finite(at - low) or 0 for low, at, _ in triples],
+    }
+
+
+def _finite(value: float) -> float | None:
+    return round(value, 6) if math.isfinite(value) else None
+
+
+def _rgba(colour: str, opacity: float) -> str:
+    parts = ",".join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))
+    return f"rgba({parts},{opacity})"

@@ -1,0 +1,144 @@
+"""An experiment's table: ours beside the published numbers, one protocol beside the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ifmixup.paper.experiments import EXPERIMENTS, Experiment
+from ifmixup.paper.table import HEAD, Line, lines, notes
+from ifmixup.report.chart import Grid, Panel, Series
+from ifmixup.report.markup import Entry, Html, table
+from ifmixup.report.markup import notes as small_print
+from ifmixup.report.section import Section
+from ifmixup.report.studies import Studies
+
+_PROTOCOLS = {"holdout": "holdout (honest)", "paper": "paper (optimistic)"}
+_COLOURS = {"published": "#878D96", "holdout": "#2E86C1", "paper": "#D95F0E"}
+_FULL_TINT = 0.05  # a difference in accuracy that has the full colour
+
+
+def experiment_table(studies: Studies, experiment: Experiment) -> Section | None:
+    """The table of an experiment, and its accuracies as marks with their deviation."""
+    found = lines(experiment, studies.of(experiment))
+    if not found:
+        return None
+    said = notes(found)
+    parts: list[Html | Grid] = [_table(experiment, found)]
+    if any(line.cell.published for line in found):
+        said.append("Blue: ours is higher than published; orange: lower.")
+    parts.append(small_print(said))
+    if not experiment.is_figure:
+        parts.append(_accuracies(experiment, found))
+    return Section(experiment.name, _title(experiment), parts)
+
+
+def _title(experiment: Experiment) -> str:
+    of_paper = experiment.name in EXPERIMENTS
+    return f"{experiment.name}: {experiment.title}" if of_paper else experiment.title
+
+
+def _table(experiment: Experiment, found: Sequence[Line]) -> Html:
+    protocols = [name for name in _PROTOCOLS if any(x.cell.protocol == name for x in found)]
+    printed = any(line.cell.published for line in found)
+    compared = any(line.baseline for line in found)
+    wanted = ["ours", *["difference"] * printed, *["to baseline [95 %]"] * compared, "runs"]
+    first = [Entry("variant", "name", rows=2)]
+    first += [Entry("published", "number", rows=2)] * printed
+    first += [Entry(_PROTOCOLS[p], "number protocol", columns=len(wanted)) for p in protocols]
+    second = [
+        Entry("runs × epochs" if name == "runs" else name, "number")
+        for _ in protocols
+        for name in wanted
+    ]
+    groups = []
+    for dataset in experiment.datasets:
+        mine = {
+            (line.cell.variant, line.cell.protocol): line
+            for line in found
+            if line.cell.dataset == dataset
+        }
+        variants = [v.name for v in experiment.variants if any(v.name == key[0] for key in mine)]
+        width = 1 + printed + len(protocols) * len(wanted)
+        rows = [[Entry(dataset, "name dataset", columns=width)]]
+        for variant in variants:
+            row = [Entry(variant, "name")]
+            if printed:
+                either = next(line for (name, _), line in mine.items() if name == variant)
+                row.append(Entry(_texts(either)["published"], "number"))
+            for protocol in protocols:
+                row += _entries(mine.get((variant, protocol)), wanted)
+            rows.append(row)
+        if variants:
+            groups.append(rows)
+    return table([first, second], groups, _title(experiment))
+
+
+def _entries(line: Line | None, wanted: Sequence[str]) -> list[Entry]:
+    if line is None:
+        return [Entry("", "number") for _ in wanted]
+    texts, difference = _texts(line), line.cell.difference
+    entries = []
+    for name in wanted:
+        classes, tint = "number", None
+        if name == "ours":
+            classes += " edge best" if line.best else " edge"
+        if name in ("ours", "difference") and difference is not None:
+            classes += " higher" if difference > 0 else " lower"
+            tint = min(1.0, abs(difference) / _FULL_TINT)
+        if name == "runs":
+            classes += " faint"
+        entries.append(Entry(texts[name].replace(" x ", " × "), classes, tint))
+    return entries
+
+
+def _texts(line: Line) -> dict[str, str]:
+    return dict(zip(HEAD, line.texts(), strict=True))
+
+
+def _accuracies(experiment: Experiment, found: Sequence[Line]) -> Grid:
+    panels = []
+    for dataset in experiment.datasets:
+        mine = [line.cell for line in found if line.cell.dataset == dataset]
+        rows = [v.name for v in experiment.variants if any(c.variant == v.name for c in mine)]
+        series = []
+        printed = {c.variant: c.published for c in mine if c.published is not None}
+        if printed:
+            spread = [100 * (p.std or 0.0) for p in printed.values()]
+            mean = [100 * p.mean for p in printed.values()]
+            places = [rows.index(name) - 0.25 for name in printed]
+            series.append(_marks("published", mean, places, spread, hollow=True))
+        for protocol, offset in (("holdout", 0.0), ("paper", 0.25)):
+            cells = [c for c in mine if c.protocol == protocol]
+            if cells:
+                spread = [100 * c.reading.std_over_folds for c in cells]
+                mean = [100 * c.reading.mean for c in cells]
+                places = [rows.index(c.variant) + offset for c in cells]
+                series.append(_marks(protocol, mean, places, spread))
+        if series:
+            panels.append(Panel(dataset, series, "accuracy, %", rows=rows))
+    return Grid(
+        f"{experiment.name}-accuracy",
+        "Mean accuracy; lines are ± one standard deviation, over folds for ours and over "
+        "repeats for the published.",
+        panels,
+    )
+
+
+def _marks(
+    name: str,
+    mean: Sequence[float],
+    places: Sequence[float],
+    spread: Sequence[float],
+    *,
+    hollow: bool = False,
+) -> Series:
+    return Series(
+        name,
+        "mean",
+        mean,
+        places,
+        _COLOURS[name],
+        low=[at - by for at, by in zip(mean, spread, strict=True)],
+        high=[at + by for at, by in zip(mean, spread, strict=True)],
+        hollow=hollow,
+    )

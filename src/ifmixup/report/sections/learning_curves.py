@@ -1,0 +1,73 @@
+"""How training went: loss and test accuracy by epoch, with a band over folds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ifmixup.paper.cell import Cell
+from ifmixup.paper.experiments import Experiment
+from ifmixup.report.chart import Grid, Panel, Series, colour_of
+from ifmixup.report.section import Section
+from ifmixup.report.studies import Studies, relevant
+
+_POINTS = 120  # of a line, at most: more cannot be seen
+_KINDS = {"train_loss": ("training loss", 1), "test_accuracy": ("test accuracy, %", 100)}
+
+
+def learning_curves(studies: Studies, experiment: Experiment) -> Section | None:
+    """Curves of the chosen settings, a line a variant; None for the paper's figures."""
+    panels = []
+    if not experiment.is_figure:
+        for (dataset, protocol), cells in studies.groups(experiment).items():
+            for name, (label, factor) in _KINDS.items():
+                series = [
+                    line
+                    for place, cell in enumerate(cells.values())
+                    if (line := _line(cell, name, factor, place)) is not None
+                ]
+                if series:
+                    panels.append(Panel(f"{dataset}, {protocol}", series, "epoch", label))
+    if not panels:
+        return None
+    title = "Mean over folds and repeats; the band is ± one standard deviation."
+    grid = Grid(f"{experiment.name}-curves", title, panels)
+    return Section(experiment.name, "Learning curves", [grid])
+
+
+def chosen_curves(cell: Cell, name: str) -> list[list[float]]:
+    """The curves called ``name`` of the runs whose settings were chosen, fold by fold."""
+    curves = []
+    for record in cell.records:
+        choice = cell.reading.chosen.get((record.spec.repeat, record.spec.fold))
+        if record.result is None or choice is None or name not in record.result.curves:
+            continue
+        if relevant(record.spec.settings) == choice.settings:
+            curves.append(record.result.curves[name])
+    return curves
+
+
+def _line(cell: Cell, name: str, factor: float, place: int) -> Series | None:
+    curves = chosen_curves(cell, name)
+    length = min(map(len, curves), default=0)
+    if not length:
+        return None
+    values = factor * np.array([curve[:length] for curve in curves])
+    at = np.unique(np.linspace(0, length - 1, min(length, _POINTS)).round().astype(int))
+    mean, spread = values.mean(0)[at], values.std(0)[at]
+    band = len(curves) > 1
+    return Series(
+        cell.variant,
+        "line",
+        (at + 1).tolist(),
+        mean.tolist(),
+        colour_of(cell.variant, place),
+        low=_rounded(mean - spread) if band else None,
+        high=_rounded(mean + spread) if band else None,
+    )
+
+
+def _rounded(values: np.ndarray) -> Sequence[float]:
+    found: list[float] = values.round(6).tolist()
+    return found

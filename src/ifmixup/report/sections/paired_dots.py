@@ -1,0 +1,60 @@
+"""Whether a method makes a difference: a dot a fold, their mean and its 95 % interval."""
+
+from __future__ import annotations
+
+import math
+
+from ifmixup.paper.experiments import Experiment
+from ifmixup.report.chart import Grid, Panel, Series, colour_of
+from ifmixup.report.section import Section
+from ifmixup.report.studies import Studies
+from ifmixup.study.statistics import paired_difference
+
+_SPREAD = 0.32  # of the dots around their row
+
+
+def paired_dots(studies: Studies, experiment: Experiment) -> Section | None:
+    """The differences to the experiment's baseline; None where there is none."""
+    panels = []
+    for (dataset, protocol), cells in studies.groups(experiment).items():
+        base = cells.get(experiment.baseline or "")
+        others = {name: cell for name, cell in cells.items() if cell is not base}
+        if base is None or not others:
+            continue
+        series = []
+        for row, (name, cell) in enumerate(others.items()):
+            mine, theirs = cell.reading.accuracy, base.reading.accuracy
+            folds = sorted(mine.keys() & theirs.keys())
+            dots = [100 * (mine[fold] - theirs[fold]) for fold in folds]
+            dots = [value for value in dots if math.isfinite(value)]
+            if not dots:
+                continue
+            found = paired_difference(mine, theirs, cell.test_ratio)
+            colour = colour_of(name, list(cells).index(name))
+            step = _SPREAD / max(1, len(dots) - 1)
+            heights = [row + 0.05 + step * place for place in range(len(dots))]
+            series.append(Series(name, "dots", dots, heights, colour))
+            ends = (100 * found.low, 100 * found.high)
+            known = all(map(math.isfinite, ends))
+            series.append(
+                Series(
+                    name,
+                    "mean",
+                    [100 * found.mean],
+                    [row - 0.18],
+                    colour,
+                    low=[ends[0]] if known else None,
+                    high=[ends[1]] if known else None,
+                )
+            )
+        title = f"{dataset}, {protocol}"
+        label = f"points more than {base.variant}"
+        panels.append(Panel(title, series, label, rows=list(others), zero=True))
+    if not panels:
+        return None
+    title = (
+        "Each dot is a fold. The diamond is the mean, its line the 95 % interval of the corrected "
+        "t-test: where it crosses zero, these folds show no difference."
+    )
+    grid = Grid(f"{experiment.name}-paired", title, panels)
+    return Section(experiment.name, f"Fold by fold against {experiment.baseline}", [grid])

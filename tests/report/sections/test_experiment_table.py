@@ -1,0 +1,33 @@
+from ifmixup.report.sections.experiment_table import experiment_table
+from ifmixup.report.studies import Studies
+
+
+def test_ours_beside_the_published_under_both_protocols(studies, experiment):
+    section = experiment_table(studies, experiment("gcn"))
+    assert section.title == "gcn: GCN with every method"
+    table, said, grid = section.parts
+    assert "holdout (honest)" in table
+    assert "paper (optimistic)" in table
+    assert "85.0 ± 1.1" in table
+    assert "2 × 2" in table
+    assert "best" in table
+    assert 'lower" style="--tint:' in table
+    assert "on the test folds themselves" in said
+    (panel,) = grid.panels
+    assert [series.name for series in panel.series] == ["published", "holdout", "paper"]
+
+
+def test_a_figure_has_no_published_numbers(studies, experiment):
+    section = experiment_table(studies, experiment("depth"))
+    assert "published" not in section.parts[0]
+    assert not section.grids
+
+
+def test_a_study_of_ones_own_has_its_own_title(studies, experiment):
+    section = experiment_table(studies, experiment("compare-1-gcn"))
+    assert section.title == "GCN in the study own"
+    assert "<img" not in section.parts[0]
+
+
+def test_nothing_to_show(experiment):
+    assert experiment_table(Studies([], []), experiment("gcn")) is None

@@ -1,0 +1,21 @@
+import numpy as np
+import pytest
+
+from ifmixup.report.sections.learning_curves import chosen_curves, learning_curves
+
+
+def test_the_mean_and_its_band(studies, experiment):
+    gcn = experiment("gcn")
+    (grid,) = learning_curves(studies, gcn).grids
+    assert [panel.y_label for panel in grid.panels] == ["training loss", "test accuracy, %"] * 2
+    line = grid.panels[1].series[1]
+    cell = studies.groups(gcn)["MUTAG", "holdout"]["ifmixup"]
+    curves = np.array(chosen_curves(cell, "test_accuracy"))
+    assert curves.shape == (2, 2)
+    assert list(line.x) == [1, 2]
+    assert line.y == pytest.approx(100 * curves.mean(0))
+    assert line.high == pytest.approx(100 * (curves.mean(0) + curves.std(0)), abs=1e-5)
+
+
+def test_a_figure_has_none(studies, experiment):
+    assert learning_curves(studies, experiment("depth")) is None

@@ -1,0 +1,22 @@
+import pytest
+
+from ifmixup.report.sections.paired_dots import paired_dots
+from ifmixup.study.statistics import paired_difference
+
+
+def test_a_dot_a_fold_and_their_mean(studies, experiment):
+    gcn = experiment("gcn")
+    (grid,) = paired_dots(studies, gcn).grids
+    panel = grid.panels[0]
+    assert "none" not in panel.rows
+    assert len(panel.rows) == 5
+    dots, mean = panel.series[:2]
+    cells = studies.groups(gcn)["MUTAG", "holdout"]
+    mine, base = cells["ifmixup"].reading.accuracy, cells["none"].reading.accuracy
+    assert dots.x == pytest.approx([100 * (mine[fold] - base[fold]) for fold in sorted(mine)])
+    found = paired_difference(mine, base, cells["ifmixup"].test_ratio)
+    assert mean.x == pytest.approx([100 * found.mean])
+
+
+def test_without_a_baseline_there_are_none(studies, experiment):
+    assert paired_dots(studies, experiment("depth")) is None

@@ -1,0 +1,59 @@
+import pytest
+
+from ifmixup import errors
+from ifmixup.errors import InputError, MissingExtraError
+from ifmixup.report.report import report, sections
+from stored_runs import done, filled
+
+pytest.importorskip("plotly")
+pytest.importorskip("matplotlib")
+
+
+def test_sections_in_their_order(studies):
+    found = [(section.name, len(below)) for section, below in sections(studies)]
+    assert found == [
+        ("gcn", 3),
+        ("depth", 1),
+        ("compare-1-gcn", 3),
+        ("graph-sizes", 0),
+        ("explorer", 0),
+        ("origin", 0),
+    ]
+
+
+def test_files(own_folder, tmp_path):
+    written = report(
+        [own_folder], tmp_path / "r.html", figures=tmp_path / "f", tables=tmp_path / "t"
+    )
+    assert all(path.stat().st_size > 0 for path in written)
+    names = {path.name for path in written}
+    assert {"r.html", "compare-1-gcn.md", "compare-1-gcn.tex"} <= names
+    for kind in ("accuracy", "paired", "curves"):
+        assert {f"compare-1-gcn-{kind}.png", f"compare-1-gcn-{kind}.svg"} <= names
+    assert not list(tmp_path.rglob(".*"))
+
+
+def test_the_same_study_gives_the_same_page(own_folder, tmp_path):
+    for name in ("a.html", "b.html"):
+        report([own_folder], tmp_path / name)
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+
+def test_a_folder_that_is_not_there(own_folder, tmp_path):
+    with pytest.raises(InputError, match="Make it first"):
+        report([own_folder], tmp_path / "no" / "r.html")
+
+
+def test_without_plotly(own_folder, tmp_path, monkeypatch):
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(errors.importlib, "import_module", missing)
+    with pytest.raises(MissingExtraError, match=r"ifmixup\[report\]"):
+        report([own_folder], tmp_path / "r.html")
+
+
+def test_a_single_fold_is_enough(tmp_path):
+    runs = [done(0, protocol="paper", method=method) for method in ("none", "ifmixup")]
+    written = report([filled(tmp_path / "s", *runs)], tmp_path / "r.html", figures=tmp_path / "f")
+    assert "NaN" not in written[0].read_text(encoding="utf-8").split("</head>")[1]
