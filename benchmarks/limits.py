@@ -17,12 +17,11 @@ from rich.console import Console
 from rich.table import Table
 
 from epochs import CASES, HIDDEN, LAYERS, Case, our_training, plain_graphs
-from ifmixup.errors import DatasetError
 from ifmixup.graphs import select
 from ifmixup.nn import Neighbours
 from ifmixup.nn.aggregate import weighted_sum
 from ifmixup.training import pack
-from measure import Time, in_turn, save
+from measure import Time, in_turn, save, where_there_is_data
 
 
 def kernels(case: Case, neighbours: Neighbours) -> dict[str, tuple[int, Callable[[], object]]]:
@@ -93,12 +92,7 @@ def limit(case: Case) -> dict[str, Any]:
 def main() -> None:
     torch.set_num_threads(1)
     console = Console()
-    rows = []
-    for case in CASES:
-        try:
-            rows.append(limit(case))
-        except DatasetError as error:
-            console.print(f"{case} is left out: {str(error).splitlines()[0]}", highlight=False)
+    rows = where_there_is_data(CASES, limit, console)
     big = torch.randn(2048, 2048)
     peak = 2 * 2048**3 / in_turn({"product": lambda: big @ big})["product"].least / 1e6
     table = Table(title=f"A step against its kernels alone; this processor: {peak:.0f} GFLOP/s")

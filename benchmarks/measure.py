@@ -7,16 +7,20 @@ import platform
 import statistics
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psutil
 import torch
 import torch_geometric
 from rich.console import Console
 from rich.table import Table
+
+from ifmixup.errors import DatasetError
+
+C = TypeVar("C")
 
 RESULTS = Path(__file__).parent.parent / "results"
 REPEATS = 5
@@ -95,6 +99,19 @@ class PeakMemory:
     def __exit__(self, *_: object) -> None:
         self.done.set()
         self.watcher.join()
+
+
+def where_there_is_data(
+    cases: Iterable[C], measure: Callable[[C], dict[str, Any]], console: Console
+) -> list[dict[str, Any]]:
+    """Measure each case; one whose dataset is not here is left out, and said."""
+    rows = []
+    for case in cases:
+        try:
+            rows.append(measure(case))
+        except DatasetError as error:
+            console.print(f"{case} is left out: {str(error).splitlines()[0]}", highlight=False)
+    return rows
 
 
 def show(title: str, figures: list[Figure], console: Console) -> None:

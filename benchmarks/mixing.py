@@ -25,8 +25,7 @@ from torch_geometric.utils import coalesce, dense_to_sparse, to_dense_adj
 
 from ifmixup import IfMixup, mix
 from ifmixup.data import load
-from ifmixup.errors import DatasetError
-from measure import Figure, PeakMemory, in_turn, save, show
+from measure import Figure, PeakMemory, in_turn, save, show, where_there_is_data
 
 DATASETS = ("MUTAG", "NCI1", "PROTEINS", "IMDB-BINARY")
 BATCH, REPEATS = 128, 11
@@ -171,12 +170,7 @@ def main() -> None:
         return
 
     console = Console()
-    rows = []
-    for name in DATASETS:
-        try:
-            rows.append(batch_row(name))
-        except DatasetError as error:
-            console.print(f"{name} is left out: {str(error).splitlines()[0]}", highlight=False)
+    rows = where_there_is_data(DATASETS, batch_row, console)
     growths = [growth(keep_memory) for keep_memory in (False, True)]
     figures = [figure for row in (*rows, *growths) for figure in row["figures"]]
     show("Mixing", figures, console)

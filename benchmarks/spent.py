@@ -18,10 +18,9 @@ from torch.nn import functional as F
 from torch_geometric.loader import DataLoader
 
 from epochs import CASES, HIDDEN, LAYERS, LEARNING_RATE, Case, our_training, plain_graphs
-from ifmixup.errors import DatasetError
 from ifmixup.training import pack
 from ifmixup.training.training import model_inputs
-from measure import REPEATS, Time, save
+from measure import REPEATS, Time, save, where_there_is_data
 from peers import PyGModel
 
 PARTS = ("prepare", "forward", "loss", "backward", "optimiser")
@@ -112,12 +111,7 @@ def spent(case: Case) -> dict[str, Any]:
 def main() -> None:
     torch.set_num_threads(1)
     console = Console()
-    rows = []
-    for case in CASES:
-        try:
-            rows.append(spent(case))
-        except DatasetError as error:
-            console.print(f"{case} is left out: {str(error).splitlines()[0]}", highlight=False)
+    rows = where_there_is_data(CASES, spent, console)
     table = Table(title="Milliseconds of a step")
     for column in ("case", "way", *PARTS, "all"):
         table.add_column(column, justify="left" if column in ("case", "way") else "right")

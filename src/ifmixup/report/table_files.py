@@ -6,19 +6,9 @@ from collections.abc import Callable, Sequence
 
 from ifmixup.paper.experiments import Experiment
 from ifmixup.paper.table import HEAD, Line, notes
+from ifmixup.study.table import LATEX_SIGNS
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "±": r"$\pm$",
-    "−": "$-$",
-    "–": "--",
-    "*": "$^*$",
-    "λ": r"$\lambda$",
-    "×": r"$\times$",
-    **{sign: f"\\{sign}" for sign in "&%$#_{}"},
-}
+_LATEX = {**LATEX_SIGNS, "λ": r"$\lambda$", "×": r"$\times$"}
 
 
 def to_markdown(experiment: Experiment, found: Sequence[Line]) -> str:

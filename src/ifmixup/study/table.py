@@ -29,7 +29,7 @@ _HEAD = (
     "verdict",
     "runs",
 )
-_LATEX = {
+LATEX_SIGNS = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
@@ -152,4 +152,4 @@ def _in_markdown(text: str) -> str:
 
 
 def _in_latex(text: str) -> str:
-    return "".join(_LATEX.get(sign, sign) for sign in text)
+    return "".join(LATEX_SIGNS.get(sign, sign) for sign in text)
