@@ -3,7 +3,8 @@ import pytest
 from engine_here import Here
 from ifmixup.data import load
 from ifmixup.study.grid import expand
-from ifmixup.study.search import halve, winners
+from ifmixup.study.halving import Rung
+from ifmixup.study.search import climb, halve
 from ifmixup.study.splits import make_splits
 from ifmixup.study.store import Store
 from ifmixup.study.study import Study
@@ -50,7 +51,7 @@ def test_a_single_setting_is_not_searched(tmp_path):
         assert halve(study, store, execute) == study
 
 
-def test_the_winner_is_the_best_of_the_last_round_that_left_settings_out(tmp_path):
+def test_the_settings_that_are_left_come_with_their_scores_in_the_last_rung(tmp_path):
     data = pack(load("MUTAG"))
     trial = ("holdout", "gcn", "none")
     candidates = expand(Settings(epochs=24), GRID)
@@ -61,20 +62,21 @@ def test_the_winner_is_the_best_of_the_last_round_that_left_settings_out(tmp_pat
         def execute(specs):
             study.execute(study.pending(specs, store), store, engine)
 
-        best, score = winners(study, store, execute)[trial]
+        rungs = [Rung(16, folds=1, epochs=3, keep=4), Rung(4, folds=2, epochs=8, keep=1)]
+        ((best, score),) = climb(study, store, execute, {trial: rungs})[trial].items()
         assert best in candidates
         assert best.learning_rate == 0.02
-        assert len(engine.ran) == 44  # nothing is run in full
+        assert len(engine.ran) == 16 + 4 * 2  # nothing is run in full
         assert 0.5 < score <= 1
+        last = [spec for spec in engine.ran if spec.settings == best.with_(epochs=8)]
+        curves = [store.record(spec.key).result.curves["validation_accuracy"] for spec in last]
+        assert score == pytest.approx(sum(max(curve) for curve in curves) / 2)
 
 
-def test_a_single_setting_wins(tmp_path):
+def test_without_rungs_all_are_left(tmp_path):
     data = pack(load("MUTAG"))
     trial, only = ("holdout", "gcn", "none"), Settings(epochs=1, layers=1, hidden=2)
     study = Study(data, make_splits(data, folds=2), 0, {trial: [only]})
     with Store(tmp_path) as store:
-
-        def execute(specs):
-            study.execute(study.pending(specs, store), store, Here())
-
-        assert winners(study, store, execute)[trial][0] == only
+        left = climb(study, store, lambda specs: None, {trial: []})
+    assert list(left[trial]) == [only]

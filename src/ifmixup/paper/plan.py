@@ -90,7 +90,7 @@ def plan(
             )
         wanted = [name for name in wanted if name in datasets]
     for name in wanted:
-        data = _packed(name, scale, root)
+        data = packed(name, scale.graphs, root)
         splits = _first_folds(
             make_splits(data, folds=FOLDS, repeats=scale.repeats, seed=seed), scale
         )
@@ -127,13 +127,16 @@ def _trial(
     return Trial(experiment.name, variant, protocol, Study(data, splits, seed, {trial: candidates}))
 
 
-def _packed(name: str, scale: Scale, root: str | os.PathLike[str] | None) -> Packed:
+def packed(
+    name: str, graphs: int | None = None, root: str | os.PathLike[str] | None = None
+) -> Packed:
+    """A dataset, or about so many of its graphs, drawn with the same share of each class."""
     dataset = load(name, root)
-    if scale.graphs is None or len(dataset) <= scale.graphs:
+    if graphs is None or len(dataset) <= graphs:
         return pack(dataset, name)
     y = dataset.y.numpy()
     chance = np.random.RandomState(0)
-    share = scale.graphs / len(y)
+    share = graphs / len(y)
     taken: list[int] = []
     for number in np.unique(y):
         members = np.flatnonzero(y == number)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ifmixup.study.halving import Halving, Rung, score
@@ -18,7 +19,10 @@ NOTE = (
 )
 
 
-def halve(study: Study, store: Store, execute: Callable[[Sequence[RunSpec]], None]) -> Study:
+Execute = Callable[[Sequence[RunSpec]], None]
+
+
+def halve(study: Study, store: Store, execute: Execute) -> Study:
     """Leave out settings that do badly on a few folds and epochs.
 
     Args:
@@ -29,49 +33,45 @@ def halve(study: Study, store: Store, execute: Callable[[Sequence[RunSpec]], Non
     Returns:
         The same study with the settings that are left, still to be run in full.
     """
-    left = {trial: list(candidates) for trial, candidates in study.settings.items()}
     folds = len(_first_repeat(study))
     plans = {
         trial: Halving().rungs(len(candidates), folds, candidates[0].epochs)[:-1]
-        for trial, candidates in left.items()
+        for trial, candidates in study.settings.items()
     }
+    left = climb(study, store, execute, plans)
+    return replace(study, settings={trial: list(scores) for trial, scores in left.items()})
+
+
+def climb(
+    study: Study, store: Store, execute: Execute, plans: Mapping[Trial, Sequence[Rung]]
+) -> dict[Trial, dict[Settings, float]]:
+    """The settings of each trial that are left after its rungs, with their scores in the last.
+
+    Args:
+        study: A study with a grid of settings.
+        store: Where the runs are.
+        execute: Runs what the store does not have yet.
+        plans: The rungs of each trial, first to last; after none, all are left, with a score of
+            NaN.
+    """
+    left = {trial: dict.fromkeys(each, math.nan) for trial, each in study.settings.items()}
     # All trials climb a rung together: no worker waits for the last run of a single trial.
     for round_ in range(max(map(len, plans.values()), default=0)):
         climbing = {trial: plan[round_] for trial, plan in plans.items() if round_ < len(plan)}
         specs = {
-            trial: [_specs(study, trial, settings, rung) for settings in left[trial]]
+            trial: {settings: _specs(study, trial, settings, rung) for settings in left[trial]}
             for trial, rung in climbing.items()
         }
-        execute([spec for trial in specs.values() for runs in trial for spec in runs])
+        execute([spec for trial in specs.values() for runs in trial.values() for spec in runs])
         for trial, rung in climbing.items():
+            candidates = list(left[trial])
             scores = {
-                place: _score(study, store, trial, runs, rung)
-                for place, runs in enumerate(specs[trial])
+                place: _score(study, store, trial, specs[trial][settings], rung)
+                for place, settings in enumerate(candidates)
             }
-            left[trial] = [left[trial][place] for place in Halving.select(scores, rung.keep)]
-    return replace(study, settings=left)
-
-
-def winners(
-    study: Study, store: Store, execute: Callable[[Sequence[RunSpec]], None]
-) -> dict[Trial, tuple[Settings, float]]:
-    """The best setting of each trial, by the last round that left settings out, and its score.
-
-    Nothing is run in full: this is for choosing settings, not for judging them.
-    """
-    left = halve(study, store, execute)
-    folds = len(_first_repeat(study))
-    best: dict[Trial, tuple[Settings, float]] = {}
-    for trial, candidates in left.settings.items():
-        whole = study.settings[trial]
-        rungs = Halving().rungs(len(whole), folds, whole[0].epochs)
-        rung = rungs[-2] if len(rungs) > 1 else rungs[-1]
-        specs = {place: _specs(study, trial, each, rung) for place, each in enumerate(candidates)}
-        execute([spec for runs in specs.values() for spec in runs])  # all there, if it was halved
-        scores = {place: _score(study, store, trial, s, rung) for place, s in specs.items()}
-        (place,) = Halving.select(scores, 1)
-        best[trial] = candidates[place], scores[place]
-    return best
+            kept = Halving.select(scores, rung.keep)
+            left[trial] = {candidates[place]: scores[place] for place in kept}
+    return left
 
 
 def _specs(study: Study, trial: Trial, settings: Settings, rung: Rung) -> list[RunSpec]:

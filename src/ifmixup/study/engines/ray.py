@@ -22,6 +22,7 @@ from ifmixup.study.engines.messages import Message, order, outcome, perform
 from ifmixup.training import Packed, RunSpec
 
 AHEAD = 4  # how many runs a slot are submitted at once: none idles, and the cluster is not flooded
+CANCELS = 15  # how often, once a second, a run is cancelled that does not end
 
 
 class RayEngine:
@@ -114,9 +115,8 @@ class RayEngine:
                     found = Outcome(spec, error=_reason(found, lost[place]))
                 yield found
         finally:
-            for reference in flying:
-                with suppress(Exception):  # the cluster may be gone
-                    ray.cancel(reference, force=True)
+            with suppress(Exception):  # the cluster may be gone
+                _cancel(ray, list(flying))
 
     def _collect(self, ray: ModuleType, spec: RunSpec, reference: Any) -> Outcome | Exception:
         """What became of a run, or the error by which its worker was lost."""
@@ -165,6 +165,16 @@ class RayEngine:
         return max(
             1, *(int(there.get(kind, 0) / need) for kind, need in self.needs.items() if need)
         )
+
+
+def _cancel(ray: ModuleType, references: list[Any]) -> None:
+    """Cancel runs, again until they have ended: Ray may miss one that is on its way to a worker."""
+    for _ in range(CANCELS):
+        for reference in references:
+            ray.cancel(reference, force=True)
+        _, references = ray.wait(references, num_returns=len(references), timeout=1)
+        if not references:
+            return
 
 
 def _perform(message: Message, arrays: dict[str, Any]) -> Message:
