@@ -22,6 +22,7 @@ def test_a_table_of_the_paper(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
+        ([], "Which experiment? There are: gcn"),
         (["gnc"], "Did you mean"),
         (["gcn", "--search", "halve"], "halving"),
         (["gcn", "--scale", "huge"], "smoke, small, paper"),

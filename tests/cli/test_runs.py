@@ -94,6 +94,15 @@ def test_export_and_import(study, tmp_path, capsys):
     assert len((tmp_path / "some.csv").read_text().splitlines()) > 2
 
 
+def test_a_thin_export_can_be_imported(study, tmp_path, capsys):
+    whole, thin = tmp_path / "whole.jsonl", tmp_path / "thin.jsonl"
+    runs(study, export=whole)
+    runs(study, export=thin, thin=True)
+    assert thin.stat().st_size < whole.stat().st_size
+    assert runs(tmp_path / "other", import_=thin) == 0
+    assert "0 refused" in capsys.readouterr().out
+
+
 def test_a_refused_line_is_exit_code_one(study, tmp_path, capsys):
     path = tmp_path / "bad.jsonl"
     path.write_text("nonsense\n")

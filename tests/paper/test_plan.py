@@ -67,3 +67,15 @@ def test_all_is_everything():
 def test_a_dataset_that_the_experiment_does_not_have():
     with pytest.raises(InputError, match=r"'MUTAG' is not among.*NCI109, NCI1"):
         only_mutag("pairing")
+
+
+def test_only_some_variants():
+    found = only_mutag("gcn", "gin", variants=["none", "ifmixup"])
+    assert [(trial.experiment, trial.variant.name) for trial in found.trials] == [
+        ("gcn", "none"),
+        ("gcn", "ifmixup"),
+        ("gin", "none"),
+        ("gin", "ifmixup"),
+    ]
+    with pytest.raises(InputError, match="Did you mean 'ifmixup'"):
+        only_mutag("gcn", variants=["ifmixpu"])

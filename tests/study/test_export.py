@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from ifmixup.errors import InputError, MissingExtraError, StoreError
-from ifmixup.study.export import export
+from ifmixup.study.export import export, thinned
 from ifmixup.study.store import Store
 from stored_runs import done, failed, filled, spec
 
@@ -130,3 +130,17 @@ def test_what_was_there_stays_if_writing_fails(tmp_path, name):
 def test_no_runs_are_a_table_too(tmp_path):
     assert export([], tmp_path / "runs.csv") == 0
     assert (tmp_path / "runs.csv").read_text().splitlines() == [HEADER]
+
+
+def test_a_thin_run_has_the_curves_that_numbers_are_read_from(tmp_path):
+    with Store(filled(tmp_path, done(0), failed(1, "x"))) as store:
+        whole, bad = sorted(store.records(), key=lambda record: record.status)
+        thin = thinned(whole)
+        assert thinned(bad) == bad
+    assert thin.spec == whole.spec
+    assert thin.result.metrics == whole.result.metrics
+    kept = set(whole.result.curves) - {"train_loss", "test_loss"}
+    assert set(thin.result.curves) == kept
+    for name in kept:
+        assert thin.result.curves[name] == pytest.approx(whole.result.curves[name], rel=1e-4)
+        assert all(len(f"{value!r}") <= 9 for value in thin.result.curves[name])

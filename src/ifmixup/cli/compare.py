@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,10 +11,10 @@ from rich.console import Console
 
 from ifmixup.cli.config import to_toml
 from ifmixup.cli.engine_options import EngineOptions
+from ifmixup.cli.settings_options import SettingsOptions, typed
 from ifmixup.errors import InputError
 from ifmixup.study.compare import compare as run_compare
 from ifmixup.study.table import rich_table
-from ifmixup.training import Settings
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class CompareOptions:
 
     Attributes:
         dataset: A dataset's name, such as MUTAG.
-        settings: How to train; --models and --methods stand for --model and --method.
+        settings: How to train; what is not typed is as recommended for dataset, model and method.
         models: Which models: gcn, gin, gat, gatv2.
         methods: Which methods; none is what the others are compared with.
         protocols: holdout (honest) and paper (optimistic); each has its own runs.
@@ -42,7 +42,7 @@ class CompareOptions:
     """
 
     dataset: tyro.conf.Positional[str]
-    settings: Annotated[Settings, tyro.conf.arg(name="")]
+    settings: Annotated[SettingsOptions, tyro.conf.arg(name="")]
     engine: Annotated[EngineOptions, tyro.conf.arg(name="")]
     models: tuple[str, ...] = ("gcn",)
     methods: tuple[str, ...] = ("none", "ifmixup")
@@ -69,12 +69,10 @@ def compare(options: Annotated[CompareOptions, tyro.conf.arg(name="")]) -> int:
     if options.print_config:
         hidden = ("settings", "engine", "print_config", "dataset")
         shown = {key: value for key, value in vars(options).items() if key not in hidden}
-        chosen = ("model", "method")
-        trained = {k: v for k, v in asdict(options.settings).items() if k not in chosen}
-        print(to_toml({**trained, **shown, **vars(options.engine)}), end="")
+        print(to_toml({**typed(options.settings), **shown, **vars(options.engine)}), end="")
         return 0
-    plain = Settings()
-    if (options.settings.model, options.settings.method) != (plain.model, plain.method):
+    changes = typed(options.settings)
+    if {"model", "method"} & changes.keys():
         raise InputError("compare takes --models and --methods, several of each.")
     console = Console()
     try:
@@ -94,7 +92,7 @@ def compare(options: Annotated[CompareOptions, tyro.conf.arg(name="")]) -> int:
             folder=options.folder,
             root=options.root,
             retry_failed=options.retry_failed,
-            settings=options.settings,
+            **changes,
         )
     except KeyboardInterrupt:
         console.print("Stopped. What was finished is stored; the same command goes on from there.")

@@ -12,7 +12,7 @@ from rich.console import Console
 from ifmixup.cli.datasets import datasets
 from ifmixup.cli.engine_options import EngineOptions
 from ifmixup.data import load
-from ifmixup.errors import choose
+from ifmixup.errors import InputError, choose
 from ifmixup.paper.cell import Cell
 from ifmixup.paper.estimate import estimate
 from ifmixup.paper.experiments import EXPERIMENTS
@@ -39,6 +39,7 @@ class ReproduceOptions:
         scale: smoke (minutes: 2 folds, 3 epochs, 100 graphs), small (3 folds, 100 epochs) or paper
             (3 x 10 folds, 350 epochs).
         datasets: Only these datasets; None: all that the experiment has.
+        variants: Only these columns, such as none and ifmixup; None: all.
         protocols: paper (as the paper reads its numbers: optimistic) and holdout (honest).
         search: none takes the recommended settings; grid chooses from the paper's grid; halving
             from a fraction of it.
@@ -56,6 +57,7 @@ class ReproduceOptions:
     engine: Annotated[EngineOptions, tyro.conf.arg(name="")]
     scale: str = "small"
     datasets: tuple[str, ...] | None = None
+    variants: tuple[str, ...] | None = None
     protocols: tuple[str, ...] = ("paper",)
     search: str = "none"
     repeats: int | None = None
@@ -73,6 +75,8 @@ def reproduce(options: Annotated[ReproduceOptions, tyro.conf.arg(name="")]) -> i
 
     Every run is stored as it ends: the same command goes on where it stopped.
     """
+    if not options.experiments:
+        raise InputError(f"Which experiment? There are: {', '.join(NAMES)}.")
     for name in options.experiments:
         if name not in NAMES:
             raise choose("experiment", name, NAMES)
@@ -91,6 +95,7 @@ def reproduce(options: Annotated[ReproduceOptions, tyro.conf.arg(name="")]) -> i
             names,
             replace(scale_of(options.scale), **{k: v for k, v in given.items() if v is not None}),
             datasets=options.datasets,
+            variants=options.variants,
             protocols=options.protocols,
             grid=options.search != "none",
             seed=options.seed,

@@ -12,7 +12,7 @@ from rich.console import Console
 from ifmixup.cli.runs_table import marks, print_runs, print_studies, printable
 from ifmixup.errors import InputError, choose
 from ifmixup.study.exchange import import_runs
-from ifmixup.study.export import check_output
+from ifmixup.study.export import check_output, thinned
 from ifmixup.study.export import export as export_runs
 from ifmixup.study.store import FILE_NAME, Store
 
@@ -26,6 +26,7 @@ def runs(
     protocol: str | None = None,
     status: str | None = None,
     export: Path | None = None,
+    thin: bool = False,
     import_: Annotated[Path | None, tyro.conf.arg(name="import")] = None,
 ) -> int:
     """List the runs of a study, or the studies of a folder; export and import runs.
@@ -40,6 +41,7 @@ def runs(
         protocol: Only runs of this protocol, holdout or paper.
         status: Only runs that are done, or failed.
         export: Write the runs to this .jsonl (everything), .csv or .parquet and list none.
+        thin: Export of the curves only those that numbers are read from, in five digits.
         import_: First add the runs of this .jsonl, .sqlite or study's folder, and list none.
     """
     console = Console(highlight=False, markup=False, soft_wrap=True)
@@ -75,7 +77,7 @@ def runs(
         if not records:
             _say_what_there_is(store, **wanted.keywords)
         if export is not None:
-            count = export_runs(wanted(), export)
+            count = export_runs(map(thinned, wanted()) if thin else wanted(), export)
             console.print(f"Exported {count} runs to {export}.")
         else:
             print_runs(records, console)

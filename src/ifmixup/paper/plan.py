@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ifmixup.data import load
-from ifmixup.errors import InputError
+from ifmixup.errors import InputError, choose
 from ifmixup.paper.experiments import EXPERIMENTS, Experiment, Variant, find
-from ifmixup.paper.recommended import recommended
+from ifmixup.training.recommended import recommended
 from ifmixup.paper.scale import FOLDS, Scale
 from ifmixup.study.grid import PAPER_GRID, expand
 from ifmixup.study.splits import Splits, make_splits
@@ -63,6 +63,7 @@ def plan(
     scale: Scale,
     *,
     datasets: Sequence[str] | None = None,
+    variants: Sequence[str] | None = None,
     protocols: Sequence[str] = ("paper",),
     grid: bool = False,
     seed: int = 0,
@@ -74,6 +75,7 @@ def plan(
         names: Names of experiments, or ``all``.
         scale: How much of them.
         datasets: Only these of their datasets; None: all.
+        variants: Only these of their variants, such as ``none`` and ``ifmixup``; None: all.
         protocols: How the numbers are read off.
         grid: Choose from the paper's grid; else the recommended settings are used.
         seed: Seeds folds and runs.
@@ -89,6 +91,10 @@ def plan(
                 f"{', '.join(wanted)}."
             )
         wanted = [name for name in wanted if name in datasets]
+    known = list(dict.fromkeys(each.name for one in chosen for each in one.variants))
+    for variant in variants or ():
+        if variant not in known:
+            raise choose("variant", variant, known)
     for name in wanted:
         data = packed(name, scale.graphs, root)
         splits = _first_folds(
@@ -99,6 +105,7 @@ def plan(
             for experiment in chosen
             if name in experiment.datasets
             for variant in experiment.variants
+            if variants is None or variant.name in variants
             for protocol in protocols
         ]
         yield DatasetPlan(data, splits, tuple(trials))

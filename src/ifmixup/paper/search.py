@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ifmixup.paper.plan import packed
-from ifmixup.paper.recommended import recommended
+from ifmixup.training.recommended import recommended
 from ifmixup.paper.scale import FOLDS
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine

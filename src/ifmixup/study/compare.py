@@ -22,6 +22,7 @@ from ifmixup.study.splits import Splits, load_splits, make_splits
 from ifmixup.study.store import Store
 from ifmixup.study.study import Study
 from ifmixup.training import PROTOCOLS, Packed, RunSpec, Settings, pack
+from ifmixup.training.recommended import recommended
 
 DEFAULT_FOLDER = Path("ifmixup-runs")
 
@@ -72,11 +73,16 @@ def compare(
         root: Where the dataset lies.
         retry_failed: Run again what failed before.
         progress: Whether to show how far it is.
-        settings: How to train; model and method are replaced.
-        **changes: Settings by name, such as ``epochs=100``.
+        settings: How to train; model and method are replaced. By default what is recommended for
+            the dataset, the model and the method (:mod:`ifmixup.training.recommended`).
+        **changes: Settings by name, such as ``epochs=100``, which differ from that.
     """
     data = dataset if isinstance(dataset, Packed) else _packed(dataset, root)
-    base = (settings or Settings()).with_(**changes)
+
+    def base(model: str, method: str) -> Settings:
+        chosen = settings or recommended(data.name, model, method)
+        return chosen.with_(**{**changes, "model": model, "method": method})
+
     for protocol in protocols:
         if protocol not in PROTOCOLS:
             raise choose("protocol", protocol, PROTOCOLS)
@@ -92,7 +98,7 @@ def compare(
         else make_splits(data, folds=folds, repeats=repeats, seed=seed),
         seed=seed,
         settings={
-            (protocol, model, method): expand(base.with_(model=model, method=method), values)
+            (protocol, model, method): expand(base(model, method), values)
             for protocol in dict.fromkeys(protocols)
             for model in dict.fromkeys(models)
             for method in dict.fromkeys(methods)

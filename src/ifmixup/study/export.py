@@ -6,6 +6,7 @@ import csv
 import json
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from ifmixup.errors import InputError, import_extra
@@ -39,6 +40,21 @@ def export(records: Iterable[Record], path: Path) -> int:
         finally:
             unfinished.unlink(missing_ok=True)
     return count
+
+
+def thinned(record: Record) -> Record:
+    """A run to be kept in a repository: with the curves that numbers are read from, in five digits.
+
+    Losses on training and test graphs are left out: no protocol looks at them.
+    """
+    if record.result is None:
+        return record
+    curves = {
+        name: [float(f"{value:.5g}") for value in values]
+        for name, values in record.result.curves.items()
+        if name not in ("train_loss", "test_loss")
+    }
+    return replace(record, result=replace(record.result, curves=curves))
 
 
 def check_output(path: Path) -> None:

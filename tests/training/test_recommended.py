@@ -3,8 +3,8 @@ import pytest
 from ifmixup import augment
 from ifmixup.data import NAMES
 from ifmixup.nn import MODELS
-from ifmixup.paper import recommended as module
-from ifmixup.paper.recommended import recommended
+from ifmixup.training import recommended as module
+from ifmixup.training.recommended import recommended, varied
 
 
 @pytest.mark.parametrize("dataset", [*NAMES, "my own"])
@@ -27,3 +27,12 @@ def test_other_methods_take_what_was_found_for_none(monkeypatch):
     assert recommended("B", "gcn", "ifmixup").layers == 4
     assert recommended("A", "gcn", "ifmixup").hidden == 32
     assert recommended("A", "gin", "none").layers == 5  # nothing is known: the default
+
+
+def test_the_settings_that_are_recommended_by_name(monkeypatch):
+    found = {
+        "models": {"gcn": {"layers": 4}},
+        "datasets": {"A": {"gin": {"none": {"hidden": 3}, "ifmixup": {"alpha": 8.0}}}},
+    }
+    monkeypatch.setattr(module, "_found", lambda: found)
+    assert varied() == {"layers", "hidden", "alpha"}
