@@ -1,6 +1,7 @@
 import pytest
 
 from ifmixup.cli import main
+from ifmixup.study.commands import noted_commands
 
 SMOKE = ["--scale", "smoke", "--datasets", "MUTAG", "--workers", "1"]
 
@@ -17,6 +18,8 @@ def test_a_table_of_the_paper(tmp_path, capsys):
     assert "83.1 ± 0.2" in said
     assert main(command) == 0
     assert "MUTAG: 0 of 6 runs" in capsys.readouterr().out
+    (line,) = noted_commands(tmp_path)
+    assert line == "ifmixup reproduce gat --scale smoke --datasets MUTAG --epochs 1"
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,6 @@
+import json
+from pathlib import Path
+
 import pytest
 
 from ifmixup import augment
@@ -36,3 +39,16 @@ def test_the_settings_that_are_recommended_by_name(monkeypatch):
     }
     monkeypatch.setattr(module, "_found", lambda: found)
     assert varied() == {"layers", "hidden", "alpha"}
+
+
+SEARCHES = sorted((Path(__file__).parents[2] / "results" / "search").glob("*.json"))
+
+
+@pytest.mark.skipif(not SEARCHES, reason="results/search comes with the repository only")
+def test_what_a_search_found_is_what_is_recommended():
+    for path in SEARCHES:
+        for dataset, models in json.loads(path.read_text()).items():
+            for model, methods in models.items():
+                for method, found in methods.items():
+                    settings = recommended(dataset, model, method).relevant()
+                    assert settings.items() >= found["settings"].items()

@@ -12,7 +12,9 @@ from rich.console import Console
 from ifmixup.cli.config import to_toml
 from ifmixup.cli.engine_options import EngineOptions
 from ifmixup.cli.settings_options import SettingsOptions, typed
+from ifmixup.cli.typed_words import TYPED
 from ifmixup.errors import InputError
+from ifmixup.study.commands import note_command
 from ifmixup.study.compare import compare as run_compare
 from ifmixup.study.table import rich_table
 
@@ -100,6 +102,7 @@ def compare(options: Annotated[CompareOptions, tyro.conf.arg(name="")]) -> int:
     console.print(rich_table(found.rows()))
     console.print(found.verdict(), highlight=False)
     found.save()
+    note_command(found.folder, TYPED.get())
     console.print(f"{len(found.runs)} runs and the table in csv, md, tex and json: {found.folder}")
     for record in found.failed:
         spec = record.spec

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from ifmixup.cli.datasets import datasets
 from ifmixup.cli.engine_options import EngineOptions
+from ifmixup.cli.typed_words import TYPED
 from ifmixup.data import load
 from ifmixup.errors import InputError, choose
 from ifmixup.paper.cell import Cell
@@ -22,6 +23,7 @@ from ifmixup.paper.plan import plan
 from ifmixup.paper.reproduce import reproduce as run_reproduce
 from ifmixup.paper.scale import scale_of
 from ifmixup.paper.table import rich_table
+from ifmixup.study.commands import note_command
 from ifmixup.study.store import Store
 
 NAMES = (*EXPERIMENTS, "graph-size", "statistics", "all")
@@ -116,6 +118,7 @@ def reproduce(options: Annotated[ReproduceOptions, tyro.conf.arg(name="")]) -> i
         if options.dry_run:
             return 0
         save_manifest(options.folder, plans)
+        note_command(options.folder, TYPED.get())
         try:
             for each in plans:
                 cells += run_reproduce(

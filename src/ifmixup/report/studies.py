@@ -13,6 +13,7 @@ from ifmixup.errors import InputError
 from ifmixup.paper.cell import Cell, cell_from
 from ifmixup.paper.experiments import EXPERIMENTS, Experiment, Variant
 from ifmixup.paper.manifest import load_cells
+from ifmixup.study.commands import noted_commands
 from ifmixup.study.record import Record
 from ifmixup.study.store import Store
 from ifmixup.training import Settings
@@ -29,6 +30,7 @@ class Studies:
         cells: Their cells.
         notes: What was left out, and why.
         names: The names of the folders, without where they lie.
+        commands: The commands that the studies were run with, as far as they are known.
         command: What the report was asked for with.
     """
 
@@ -36,6 +38,7 @@ class Studies:
     cells: Sequence[Cell]
     notes: Sequence[str] = ()
     names: Sequence[str] = ()
+    commands: Sequence[str] = ()
     command: str = ""
 
     def of(self, experiment: Experiment) -> list[Cell]:
@@ -103,7 +106,8 @@ def gather(folders: Sequence[Path], command: str = "") -> Studies:
         given = ", ".join(str(folder) for folder in folders)
         raise InputError(f"{given} holds no finished runs. {_WHAT_TO_DO}")
     names = [folder.resolve().name for folder in folders]
-    return Studies([*experiments, *own], [*paper.values(), *cells], notes, names, command)
+    commands = [line for folder in folders for line in noted_commands(folder)]
+    return Studies([*experiments, *own], [*paper.values(), *cells], notes, names, commands, command)
 
 
 @cache

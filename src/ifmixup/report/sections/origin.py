@@ -35,8 +35,9 @@ def origin(studies: Studies) -> Section | None:
         _pairs({name: ", ".join(sorted(found)) for name, found in versions.items()}, "Versions"),
         notes(studies.notes),
     ]
-    if studies.command:
-        parts += [element("h3", "Made with"), element("pre", element("code", studies.command))]
+    lines = [*studies.commands, *([studies.command] if studies.command else [])]
+    if lines:
+        parts += [element("h3", "Made with"), element("pre", element("code", "\n".join(lines)))]
     return Section("origin", "What made these numbers", parts)
 
 
