@@ -12,6 +12,7 @@ pytest.importorskip("matplotlib")
 def test_sections_in_their_order(studies):
     found = [(section.name, len(below)) for section, below in sections(studies)]
     assert found == [
+        ("summary", 0),
         ("gcn", 3),
         ("depth", 1),
         ("compare-1-gcn", 3),

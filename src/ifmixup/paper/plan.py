@@ -11,12 +11,12 @@ import numpy as np
 from ifmixup.data import load
 from ifmixup.errors import InputError, choose
 from ifmixup.paper.experiments import EXPERIMENTS, Experiment, Variant, find
-from ifmixup.training.recommended import recommended
 from ifmixup.paper.scale import FOLDS, Scale
 from ifmixup.study.grid import PAPER_GRID, expand
 from ifmixup.study.splits import Splits, make_splits
 from ifmixup.study.study import Study
 from ifmixup.training import Packed, RunSpec, Settings, pack
+from ifmixup.training.recommended import recommended
 
 
 @dataclass(frozen=True)

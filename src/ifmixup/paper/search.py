@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 from ifmixup.paper.plan import packed
-from ifmixup.training.recommended import recommended
 from ifmixup.paper.scale import FOLDS
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
@@ -28,6 +27,7 @@ from ifmixup.study.splits import make_splits
 from ifmixup.study.store import Store
 from ifmixup.study.study import Study, Trial
 from ifmixup.training import Packed, RunSpec, Settings
+from ifmixup.training.recommended import recommended
 
 MODELS, METHODS = ("gcn", "gin"), ("none", "ifmixup")
 OF_THE_METHOD = "alpha,beta"  # the entry of the grid that is chosen last

@@ -21,6 +21,7 @@ from ifmixup.report.sections.graph_sizes import graph_sizes
 from ifmixup.report.sections.learning_curves import learning_curves
 from ifmixup.report.sections.origin import origin
 from ifmixup.report.sections.paired_dots import paired_dots
+from ifmixup.report.sections.summary import summary
 from ifmixup.report.studies import Studies, gather
 from ifmixup.report.table_files import to_latex, to_markdown
 
@@ -66,12 +67,13 @@ def report(
 
 def sections(studies: Studies) -> list[tuple[Section, list[Section]]]:
     """The sections of the page, each with those that stand under it."""
-    found: list[tuple[Section, list[Section]]] = []
+    first = summary(studies)
+    found: list[tuple[Section, list[Section]]] = [] if first is None else [(first, [])]
     for experiment in studies.experiments:
-        first = experiment_table(studies, experiment)
-        if first is not None:
+        own = experiment_table(studies, experiment)
+        if own is not None:
             below = (make(studies, experiment) for make in _UNDER_A_TABLE)
-            found.append((first, [section for section in below if section is not None]))
+            found.append((own, [section for section in below if section is not None]))
     rest = (graph_sizes(studies), explorer(), origin(studies))
     return found + [(section, []) for section in rest if section is not None]
 

@@ -1,0 +1,78 @@
+"""What a variant does on all datasets of an experiment, against the experiment's baseline."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ifmixup.paper.cell import Cell
+from ifmixup.paper.experiments import Experiment
+from ifmixup.study.statistics import Difference, holm, paired_difference, verdict
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A variant against the baseline under one protocol.
+
+    Attributes:
+        variant: The variant's name.
+        protocol: ``paper`` or ``holdout``.
+        differences: By dataset, variant less baseline on the same folds.
+        verdicts: By dataset, what the paired test says of it; its p-values are adjusted (Holm) for
+            all variants and datasets of the experiment under this protocol.
+    """
+
+    variant: str
+    protocol: str
+    differences: dict[str, Difference]
+    verdicts: dict[str, str]
+
+    @property
+    def mean(self) -> float:
+        """The mean difference over the datasets, each with the same weight."""
+        values = [difference.mean for difference in self.differences.values()]
+        return sum(values) / len(values)
+
+    def count(self, verdict: str) -> int:
+        """On how many datasets the test says so."""
+        return Counter(self.verdicts.values())[verdict]
+
+
+def effects(experiment: Experiment, cells: Sequence[Cell]) -> list[Effect]:
+    """The effect of each variant, those of ``holdout`` first; none without a baseline."""
+    found: list[Effect] = []
+    for protocol in ("holdout", "paper"):
+        mine = {
+            (cell.variant, cell.dataset): cell
+            for cell in cells
+            if cell.experiment == experiment.name and cell.protocol == protocol
+        }
+        pairs = {
+            (variant.name, dataset): (mine[variant.name, dataset], base)
+            for variant in experiment.variants
+            for dataset in experiment.datasets
+            if (base := mine.get((experiment.baseline or "", dataset))) is not None
+            and variant.name != experiment.baseline
+            and (variant.name, dataset) in mine
+        }
+        differences = {
+            place: paired_difference(cell.reading.scores, base.reading.scores, cell.test_ratio)
+            for place, (cell, base) in pairs.items()
+        }
+        adjusted = holm([difference.p_value for difference in differences.values()])
+        verdicts = {
+            place: verdict(difference, p)
+            for (place, difference), p in zip(differences.items(), adjusted, strict=True)
+        }
+        for name in dict.fromkeys(variant for variant, _ in pairs):
+            datasets = [dataset for variant, dataset in pairs if variant == name]
+            found.append(
+                Effect(
+                    name,
+                    protocol,
+                    {dataset: differences[name, dataset] for dataset in datasets},
+                    {dataset: verdicts[name, dataset] for dataset in datasets},
+                )
+            )
+    return found

@@ -1,0 +1,42 @@
+"""The first thing to read: what helped, on how many datasets."""
+
+from __future__ import annotations
+
+from ifmixup.paper.effects import Effect, effects
+from ifmixup.report.markup import Entry, Html, element, table
+from ifmixup.report.section import Section
+from ifmixup.report.studies import Studies
+from ifmixup.study.statistics import HELPS, HURTS
+
+_HEAD = ("against", "protocol", "datasets", "mean difference", "helps", "hurts")
+_ABOUT = (
+    "Helps and hurts count the datasets where a paired t-test, corrected for folds that share "
+    "training graphs and for the number of tests, shows a difference. Points are percentage points."
+)
+
+
+def summary(studies: Studies) -> Section | None:
+    """A line for each variant of each experiment and protocol; None where nothing is compared."""
+    groups = []
+    for experiment in studies.experiments:
+        found = effects(experiment, studies.of(experiment))
+        if found:
+            title = Entry(experiment.title, "name", columns=len(_HEAD) + 1)
+            groups.append([[title], *(_row(effect, experiment.baseline) for effect in found)])
+    if not groups:
+        return None
+    head = [Entry("variant"), *(Entry(text, "number") for text in _HEAD)]
+    parts: list[Html] = [element("p", _ABOUT, class_="about"), table([head], groups, "Summary")]
+    return Section("summary", "What was found", parts)
+
+
+def _row(effect: Effect, baseline: str | None) -> list[Entry]:
+    values = (
+        baseline or "",
+        effect.protocol,
+        str(len(effect.differences)),
+        f"{100 * effect.mean:+.1f} points",
+        str(effect.count(HELPS)),
+        str(effect.count(HURTS)),
+    )
+    return [Entry(effect.variant, "name"), *(Entry(value, "number") for value in values)]

@@ -1,0 +1,52 @@
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from ifmixup.paper.effects import effects
+from ifmixup.paper.experiments import EXPERIMENTS
+from ifmixup.study.statistics import HELPS, HURTS, NO_DIFFERENCE
+
+GCN = replace(EXPERIMENTS["gcn"], datasets=("A", "B"))
+
+
+def cell(variant, dataset, scores, protocol="holdout"):
+    reading = SimpleNamespace(scores={(0, fold): value for fold, value in enumerate(scores)})
+    return SimpleNamespace(
+        experiment="gcn",
+        variant=variant,
+        dataset=dataset,
+        protocol=protocol,
+        reading=reading,
+        test_ratio=1 / 9,
+    )
+
+
+NONE = [0.70, 0.72, 0.68, 0.71, 0.69]
+
+
+def shifted(by):
+    return [value + by + 0.001 * (place % 2) for place, value in enumerate(NONE)]
+
+
+def test_what_a_variant_does_on_all_datasets():
+    cells = [
+        cell("none", "A", NONE),
+        cell("none", "B", NONE),
+        cell("ifmixup", "A", shifted(0.1)),
+        cell("ifmixup", "B", shifted(-0.05)),
+        cell("drop_edge", "B", [0.71, 0.71, 0.69, 0.70, 0.69]),
+        cell("ifmixup", "A", NONE, "paper"),  # nothing to compare it with
+    ]
+    mixed, dropped = effects(GCN, cells)
+    assert (mixed.variant, mixed.protocol) == ("ifmixup", "holdout")
+    assert mixed.verdicts == {"A": HELPS, "B": HURTS}
+    assert mixed.mean == pytest.approx(0.025 + 0.0004)
+    assert (mixed.count(HELPS), mixed.count(HURTS)) == (1, 1)
+    assert list(dropped.differences) == ["B"]
+    assert dropped.count(NO_DIFFERENCE) == 1
+
+
+def test_without_a_baseline_there_are_none():
+    assert effects(EXPERIMENTS["depth"], [cell("none", "A", NONE)]) == []
+    assert effects(GCN, [cell("ifmixup", "A", NONE)]) == []

@@ -1,0 +1,15 @@
+from dataclasses import replace
+
+from ifmixup.report.sections.summary import summary
+
+
+def test_a_line_for_each_variant_and_protocol(studies):
+    html = "".join(summary(studies).parts)
+    assert "GCN with every method" in html
+    assert html.count(">holdout<") == 5  # five methods against none
+    assert "points" in html
+    assert "<img" not in html
+
+
+def test_nothing_to_compare(studies, experiment):
+    assert summary(replace(studies, experiments=[experiment("depth")])) is None
