@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 from ifmixup import augment, data, nn
 from ifmixup.augment import IfMixup, MixPlan
+from ifmixup.check_model import ModelCheck, check_model
 from ifmixup.data import EdgeAttrToNodes
-from ifmixup.errors import IfmixupError
+from ifmixup.errors import IfmixupError, ModelError
 from ifmixup.mixing import mix, mix_batch
 from ifmixup.recovery import Recovery, recover
 
 if TYPE_CHECKING:
+    from ifmixup.estimator import GraphClassifier
     from ifmixup.study.compare import compare
     from ifmixup.study.comparison import Comparison
 
@@ -19,11 +21,15 @@ __version__ = version("ifmixup")
 __all__ = [
     "Comparison",
     "EdgeAttrToNodes",
+    "GraphClassifier",
     "IfMixup",
     "IfmixupError",
     "MixPlan",
+    "ModelCheck",
+    "ModelError",
     "Recovery",
     "augment",
+    "check_model",
     "compare",
     "data",
     "mix",
@@ -34,7 +40,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what compares when it is first used: SciPy and scikit-learn take a second."""
+    """Import what needs SciPy or scikit-learn when it is first used: they take a second."""
     if name == "compare":
         from ifmixup.study.compare import compare
 
@@ -43,4 +49,8 @@ def __getattr__(name: str) -> Any:
         from ifmixup.study.comparison import Comparison
 
         return Comparison
+    if name == "GraphClassifier":
+        from ifmixup.estimator import GraphClassifier
+
+        return GraphClassifier
     raise AttributeError(f"module 'ifmixup' has no attribute {name!r}")

@@ -28,6 +28,10 @@ class DatasetError(IfmixupError, ValueError):
     """A dataset that cannot be found or read."""
 
 
+class ModelError(IfmixupError, ValueError):
+    """A model that cannot be trained on mixed graphs, such as one that ignores edge weights."""
+
+
 class TrainingError(IfmixupError, ValueError):
     """A training that cannot go on, such as one whose loss is not finite."""
 

@@ -212,6 +212,13 @@ def test_compiles_to_one_graph(make, run, graphs):
     assert_close(logits_and_gradients(compiled), logits_and_gradients(model), **CLOSE)
 
 
+def test_compiles_for_every_size_at_once(make, run, graphs):
+    torch.compiler.reset()  # what was compiled for other tests counts towards a limit
+    model = make().train()
+    compiled = torch.compile(model, backend="eager", fullgraph=True, dynamic=True)
+    assert_close(run(compiled, graphs, batch_size=2), run(model, graphs, batch_size=2), **CLOSE)
+
+
 def test_weights_of_another_precision_follow_the_features(make, run, graphs):
     model = make()
     double = replace(graphs, edge_weight=graphs.edge_weight.double())

@@ -43,7 +43,9 @@ class BatchNorm(nn.Module):
 
     def forward(self, h: Tensor) -> Tensor:
         """Normalise ``h`` ``[N, channels]``."""
-        use_batch = self.training and h.size(0) > 1
+        use_batch = False
+        if self.training and h.size(0) > 1:  # a branch: a compiled size gives no plain bool
+            use_batch = True
         return F.batch_norm(
             h, self.running_mean, self.running_var, self.weight, self.bias, training=use_batch
         )
