@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint bench docs clean
 
 demo: .venv/installed
 	$(BIN)/ifmixup compare MUTAG --models gcn gin --methods none ifmixup --config examples/demo.toml
@@ -21,8 +21,12 @@ bench: .venv/installed
 		$(BIN)/python -W ignore benchmarks/$$part.py || exit 1; \
 	done
 
+docs: .venv/installed
+	$(BIN)/sphinx-build -W --keep-going -n -q -E docs docs/_build/html
+	$(BIN)/python docs/check_links.py docs/_build/html
+
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf docs/_build docs/_generated .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

@@ -83,7 +83,7 @@ def their_epochs(
             data.num_features,
             HIDDEN,
             LAYERS,
-            data.num_classes,
+            data.num_outputs,
             dropout=dropout,
             normalize=normalize,
         )
@@ -171,7 +171,7 @@ def methods(case: Case) -> dict[str, Any]:
     """Milliseconds of our epoch with each method, and with none on graphs of the mixed size."""
     graphs = plain_graphs(case.dataset)
     data = pack(graphs, case.dataset)
-    mixed = pack(mixed_once(graphs, data.num_classes), "mixed")
+    mixed = pack(mixed_once(graphs, data.num_outputs), "mixed")
     ways: dict[str, Callable[[], object]] = {
         method: our_training(data, case, method).run_epoch for method in augment.names()
     }

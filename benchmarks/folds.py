@@ -42,7 +42,7 @@ def train_peer(part: int) -> None:
         fold = splits.fold(0, number)
         train = [graphs[i] for i in (*fold.train.tolist(), *fold.validation.tolist())]
         test = DataLoader([graphs[i] for i in fold.test.tolist()], 256)
-        model = PyGModel("gcn", data.num_features, HIDDEN, LAYERS, data.num_classes)
+        model = PyGModel("gcn", data.num_features, HIDDEN, LAYERS, data.num_outputs)
         epoch = peer1(model, train, BATCH, LEARNING_RATE, shuffle=True)
         right = []
         for _ in range(EPOCHS):

@@ -35,7 +35,10 @@ def test_dependent_features_break_the_guarantee():
 
 def test_features_that_are_not_one_hot():
     a, b = graph([[1.0, 2.0], [3.0, 1.0]], (0, 1)), graph([[3.0, 1.0]])
-    assert audit([a, b], 20).holds
+    found = audit([a, b], 20)
+    assert found.holds
+    assert found.continuous == (0, 1)
+    assert audit([A, B], 5).continuous == ()
 
 
 def test_a_mixture_that_is_a_training_graph_is_found(monkeypatch):

@@ -12,7 +12,7 @@ from ifmixup.mixing import mix, mix_batch
 from ifmixup.recovery import Recovery, recover
 
 if TYPE_CHECKING:
-    from ifmixup.estimator import GraphClassifier
+    from ifmixup.estimator import GraphClassifier, GraphRegressor
     from ifmixup.study.compare import compare
     from ifmixup.study.comparison import Comparison
 
@@ -22,6 +22,7 @@ __all__ = [
     "Comparison",
     "EdgeAttrToNodes",
     "GraphClassifier",
+    "GraphRegressor",
     "IfMixup",
     "IfmixupError",
     "MixPlan",
@@ -53,4 +54,8 @@ def __getattr__(name: str) -> Any:
         from ifmixup.estimator import GraphClassifier
 
         return GraphClassifier
+    if name == "GraphRegressor":
+        from ifmixup.estimator import GraphRegressor
+
+        return GraphRegressor
     raise AttributeError(f"module 'ifmixup' has no attribute {name!r}")

@@ -11,6 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data, InMemoryDataset
 from torch_geometric.utils import coalesce
 
+from ifmixup.data.describe import continuous
 from ifmixup.data.statistics import feature_set, linearly_independent
 from ifmixup.errors import InputError, RecoveryError
 from ifmixup.mixing import mix_batch
@@ -37,6 +38,9 @@ class Audit:
             differ from.
         largest_error: The largest error of λ.
         reasons: Why pairs did not come back, each once.
+        continuous: The feature columns that are not all 0 or 1. With them losslessness is a fact
+            about these graphs and no guarantee: other graphs bring other values, and training
+            standardises them.
     """
 
     pairs: int
@@ -46,6 +50,7 @@ class Audit:
     coinciding: int
     largest_error: float
     reasons: tuple[str, ...]
+    continuous: tuple[int, ...] = ()
 
     @property
     def holds(self) -> bool:
@@ -119,7 +124,14 @@ def audit(
             f"so that Lemma 2 does not hold"
         ] = None
     return Audit(
-        pairs, independent, recovered, identical, coinciding, largest_error, tuple(reasons)
+        pairs,
+        independent,
+        recovered,
+        identical,
+        coinciding,
+        largest_error,
+        tuple(reasons),
+        tuple(continuous(values)),
     )
 
 

@@ -1,4 +1,6 @@
 import pytest
+import torch
+from torch_geometric.data import Data
 
 from ifmixup.cli import main
 
@@ -25,6 +27,29 @@ def test_a_broken_guarantee_is_exit_code_one_and_says_why(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "NOT lossless" in out
     assert "4 different feature rows are not linearly independent" in " ".join(out.split())
+
+
+def test_continuous_features_are_no_guarantee(tmp_path, capsys):
+    edges = torch.tensor([[0, 1], [1, 0]])
+    graphs = [
+        Data(x=torch.tensor([[1.5, 0.0], [0.0, 1.0]]), edge_index=edges, y=0),
+        Data(x=torch.tensor([[0.0, 1.0]]), edge_index=edges[:, :0], y=1),
+    ]
+    torch.save(graphs, tmp_path / "own.pt")
+    assert main(["audit", str(tmp_path / "own.pt"), "--pairs", "5"]) == 0
+    out = capsys.readouterr().out
+    assert "own: 5 random pairs" in out
+    assert "continuous feature columns         1 of 2" in out
+    assert "Losslessness is not guaranteed with continuous features" in out
+    assert "Lossless in these graphs" in out
+
+
+def test_the_options_of_a_source(tmp_path, capsys):
+    (tmp_path / "m.csv").write_text("s,label\nCCO,1\nC,0\n")
+    assert main(["audit", str(tmp_path / "m.csv"), "--smiles", "s", "--pairs", "5"]) == 0
+    out = capsys.readouterr().out
+    assert "m: 5 random pairs" in out
+    assert "not guaranteed" not in out
 
 
 def test_the_help_names_the_options(capsys):

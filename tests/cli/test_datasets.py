@@ -44,18 +44,50 @@ def test_what_is_here_and_what_is_not(capsys):
 def test_a_broken_dataset_does_not_hide_the_others(capsys, tmp_path):
     with zipfile.ZipFile(tmp_path / "NCI1.zip", "w") as archive:
         archive.writestr("NCI1/NCI1_A.txt", "1, 2\n")
-    assert datasets(tmp_path) == 1
+    assert datasets(root=tmp_path) == 1
     out = capsys.readouterr().out
     assert list(cells(out)) == ["MUTAG"]
     assert f"Broken: {tmp_path / 'NCI1.zip'} has no NCI1_graph_indicator.txt" in out
     assert "Not found: NCI1." not in out
 
 
+def test_a_source(capsys, tmp_path):
+    path = tmp_path / "m.csv"
+    bad = "".join("XX,no\n" for _ in range(12))
+    path.write_text(f"smiles,label\nCCO,yes\nC,no\nO,\n{bad}")
+    assert datasets(f"{path}:smiles:label") == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[:10] == [
+        "m",
+        "  graphs         2",
+        "  nodes          2.0 in a graph (1 to 3)",
+        "  edges          2.0 in a graph (0 to 4), each direction counted",
+        "  node features  2: element (C O)",
+        "  edge features  1: bond (single)",
+        "  task           classes, judged by accuracy",
+        "  classes        2: no (1), yes (1)",
+        "  independent    yes, 2 different feature rows",
+        "  skipped        13",
+    ]
+    assert out[10] == "                 line 4: 'O': no label"
+    assert out[11] == "                 line 5: 'XX': not SMILES"
+    assert out[-1] == "                 and 3 more"
+    assert len(out) == 21
+
+
+def test_the_options_of_a_source(capsys, tmp_path):
+    (tmp_path / "m.csv").write_text("s,y\nC,0.5\nCC,1\n")
+    words = [str(tmp_path / "m.csv"), "--smiles", "s", "--task", "values"]
+    assert tyro.cli(datasets, args=words) == 0
+    assert "1: y (0.5 to 1)" in capsys.readouterr().out
+
+
 def test_the_option_and_its_help(capsys, tmp_path):
     assert tyro.cli(datasets, args=["--root", str(tmp_path)]) == 0
     with pytest.raises(SystemExit):
         tyro.cli(datasets, args=["--help"])
-    assert "--root" in capsys.readouterr().out
+    assert "SOURCE" in (out := capsys.readouterr().out)
+    assert "--root" in out
 
 
 @pytest.mark.skipif(
@@ -63,7 +95,7 @@ def test_the_option_and_its_help(capsys, tmp_path):
     reason="needs IFMIXUP_DATA to name a folder with the paper's eight datasets",
 )
 def test_the_whole_table(capsys):
-    assert datasets(FOLDER) == 0
+    assert datasets(root=FOLDER) == 0
     out = capsys.readouterr().out
     assert cells(out) == {
         "PTC_MR": ["344", "14.3", "29.4", "18", "2", "yes"],

@@ -49,6 +49,15 @@ def test_what_the_picture_says(tmp_path):
     assert output.read_bytes() == first
 
 
+def test_molecules_of_a_table(tmp_path, capsys):
+    (tmp_path / "m.csv").write_text("s,label\nCCO,1\nN,0\n")
+    output = tmp_path / "mix.svg"
+    assert tyro.cli(show, args=["m.csv", "0", "1", "--smiles", "s", "-o", str(output)]) == 0
+    texts = re.findall(r">([^<>\n]+)</text>", output.read_text())
+    assert {"m: graph 0 (A) and graph 1 (B)", "C", "N", "O"} <= set(texts)
+    assert "Mixed m 0 and 1" in capsys.readouterr().out
+
+
 def test_the_defaults(tmp_path, capsys):
     assert tyro.cli(show, args=["MUTAG", "75", "75"]) == 0
     assert (tmp_path / "mix.png").exists()
@@ -73,6 +82,6 @@ def test_a_ratio_out_of_range(tmp_path):
 
 
 def test_the_ending_is_checked_before_the_work(tmp_path, monkeypatch):
-    monkeypatch.setattr("ifmixup.cli.show.load", lambda *_: pytest.fail("loaded"))
+    monkeypatch.setattr("ifmixup.cli.source_options.load", lambda *_, **__: pytest.fail("loaded"))
     with pytest.raises(InputError, match=r"\.png, \.svg, \.pdf; got 'mix.jpg'"):
         show("MUTAG", 0, 1, output=tmp_path / "mix.jpg")

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from ifmixup.cli import main
+from ifmixup.data import GraphDataset, load
 from ifmixup.training import load_checkpoint
 
 OPTIONS = ["--hidden", "8", "--layers", "2", "--method", "ifmixup"]
@@ -85,3 +86,69 @@ def test_nothing_to_resume_is_said(tmp_path, capsys):
     words = ["train", "MUTAG", "--save", str(path), "--resume", "--epochs", "1", *OPTIONS]
     assert main(words) == 0
     assert "to go on from: starting at epoch 0" in " ".join(capsys.readouterr().out.split())
+
+
+MOLECULES = "smiles,toxic\nCCO,no\nc1ccccc1,yes\nCC(=O)O,no\nnothing,no\nCCN,yes\nC1CC1,yes\nO,no\n"
+
+
+def test_molecules_of_a_table(tmp_path, capsys):
+    pytest.importorskip("rdkit")
+    (tmp_path / "molecules.csv").write_text(MOLECULES)
+    path = tmp_path / "model.pt"
+    words = ["train", str(tmp_path / "molecules.csv"), "--label", "toxic", "--save", str(path)]
+    assert main([*words, "--epochs", "1", *OPTIONS]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "Skipped line 5: 'nothing': not SMILES" in said
+    assert "on 6 graphs of molecules: 1 epochs" in said
+    data = load_checkpoint(path).about["data"]
+    assert data["class_names"] == ["no", "yes"]
+    assert data["encoder"]["nodes"][0]["kinds"] == ["C", "N", "O"]
+    assert main([*words, "--epochs", "1", "--strict", *OPTIONS]) == 2
+    assert "line 5: 'nothing': not SMILES" in capsys.readouterr().err
+
+
+def test_values_are_measured_by_their_error(tmp_path, capsys):
+    pytest.importorskip("rdkit")
+    rows = "".join(f"{'C' * (n + 1)},{n / 3}\n" for n in range(30))
+    (tmp_path / "alkanes.csv").write_text(f"smiles,melting\n{rows}")
+    path = tmp_path / "model.pt"
+    words = ["train", f"{tmp_path / 'alkanes.csv'}:smiles:melting", "--save", str(path)]
+    assert main([*words, "--epochs", "2", "--fold", "0", "--folds", "3", *OPTIONS]) == 0
+    assert "MAE on the 10 graphs of fold 0" in " ".join(capsys.readouterr().out.split())
+    assert load_checkpoint(path).about["measured"]["graphs"] == 10
+
+
+def test_patience(tmp_path, capsys):
+    path = tmp_path / "model.pt"
+    words = ["train", "MUTAG", "--save", str(path), "--epochs", "60", "--patience", "2", *OPTIONS]
+    assert main(words) == 2
+    assert "--patience needs graphs to look at" in capsys.readouterr().err
+    assert main([*words, "--fold", "0"]) == 0
+    found = load_checkpoint(path)
+    assert found.state["epoch"] < 60
+    assert found.about["graphs"] < 169  # the rest of them chose the epoch
+    assert found.about["measured"]["part"] == "test"
+
+
+def test_a_split_of_its_own(tmp_path, capsys, monkeypatch):
+    mutag = load("MUTAG")
+    parts = {"train": range(100), "validation": range(100, 140), "test": range(140, 188)}
+    split = {name: torch.tensor(places) for name, places in parts.items()}
+    made = GraphDataset("own", mutag._data, mutag.slices, split=split)
+    monkeypatch.setattr("ifmixup.cli.source_options.load", lambda *_, **__: made)
+    path = tmp_path / "model.pt"
+    assert main(["train", "own", "--save", str(path), "--epochs", "2", *OPTIONS]) == 0
+    assert "Accuracy on the 48 graphs of the test part" in " ".join(capsys.readouterr().out.split())
+    about = load_checkpoint(path).about
+    assert about["graphs"] == 100
+    assert (about["measured"]["part"], about["measured"]["graphs"]) == ("test", 48)
+
+
+def test_the_configuration_can_be_read_back(tmp_path, capsys):
+    words = ["train", "MUTAG", "--epochs", "9", "--label", "toxic", "--print-config"]
+    assert main(words) == 0
+    text = capsys.readouterr().out
+    assert 'label = "toxic"' in text
+    (tmp_path / "options.toml").write_text(text)
+    assert main(["train", "MUTAG", "--config", str(tmp_path / "options.toml"), words[-1]]) == 0
+    assert capsys.readouterr().out == text

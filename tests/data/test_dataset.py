@@ -2,18 +2,20 @@ import pickle
 
 import pytest
 import torch
-from torch_geometric.data import InMemoryDataset
+from torch_geometric.data import Data, InMemoryDataset
 from torch_geometric.loader import DataLoader
 
-from ifmixup.data.dataset import TUGraphs
+from ifmixup.data.dataset import GraphDataset
 from ifmixup.data.files import TextFile
 from ifmixup.data.tu import parse
+from ifmixup.errors import InputError
 
 
 @pytest.fixture
 def dataset(tiny):
     files = {part: TextFile(part, text.encode()) for part, text in tiny.items()}
-    return TUGraphs("TINY", *parse(files, "here", "TINY"))
+    found = parse(files, "here", "TINY")
+    return GraphDataset("TINY", found.data, found.slices)
 
 
 def test_what_pyg_asks_of_it(dataset):
@@ -57,6 +59,75 @@ def test_pickle(dataset):
 def test_one_graph_only():
     texts = {"A": "1, 2\n2, 1\n", "graph_indicator": "1\n1\n", "graph_labels": "1\n"}
     files = {part: TextFile(part, text.encode()) for part, text in texts.items()}
-    dataset = TUGraphs("ONE", *parse(files, "here", "ONE"))
+    found = parse(files, "here", "ONE")
+    dataset = GraphDataset("ONE", found.data, found.slices)
     assert len(dataset) == 1
     assert dataset[0].x.tolist() == [[0, 1], [0, 1]]
+
+
+def graphs(*y):
+    edges = torch.tensor([[0, 1], [1, 0]])
+    return [Data(x=torch.ones(2, 1), edge_index=edges, y=value) for value in y]
+
+
+def test_what_a_user_needs_to_know(dataset):
+    assert (dataset.ids, dataset.task, dataset.metric) == (["0", "1"], "classes", "accuracy")
+    assert (dataset.class_names, dataset.encoder, dataset.split) == (None, None, None)
+    assert dataset.skipped == []
+
+
+def test_ids_and_split_follow_the_graphs():
+    split = {"train": torch.tensor([0, 2]), "test": torch.tensor([1])}
+    three = graphs(*torch.tensor([[0], [1], [1]]))
+    dataset = GraphDataset.of("own", three, ids=["a", "b", "c"], split=split)
+    assert dataset.ids == ["a", "b", "c"]
+    assert dataset.split["train"].tolist() == [0, 2]
+    assert dataset[[2, 0]].ids == ["c", "a"]
+    assert dataset[1:].split is None
+    copied = dataset.copy([2, 1])
+    assert (copied.ids, copied.split, len(copied)) == (["c", "b"], None, 2)
+    assert copied[:1].ids == ["c"]
+    assert dataset.copy().ids == ["a", "b", "c"]
+    assert dataset.copy().split is not None
+    assert dataset[[2, 0]].copy().ids == ["c", "a"]
+
+
+def test_columns_of_labels_and_values():
+    rows = torch.tensor([[[1.0, float("nan")]], [[0.0, 1.0]]])
+    labels = GraphDataset.of("own", graphs(*rows), task="labels", class_names=["a", "b"])
+    assert (labels.metric, labels.num_classes) == ("roc_auc", 2)
+    assert labels[0].y.shape == (1, 2)
+    values = GraphDataset.of("own", graphs(*torch.tensor([[[0.5]], [[2.0]]])), task="values")
+    assert (values.metric, values.num_classes) == ("mae", 1)
+
+
+def test_classes_that_no_graph_has_count():
+    one = GraphDataset.of("own", graphs(*torch.tensor([[0], [0]])), class_names=["no", "yes"])
+    assert one.num_classes == 2
+
+
+def test_one_graph_and_none():
+    one = GraphDataset.of("one", graphs(torch.tensor([1])))
+    assert (len(one), one.ids) == (1, ["0"])
+    with pytest.raises(InputError, match="own has no graphs"):
+        GraphDataset.of("own", [])
+
+
+@pytest.mark.parametrize(
+    ("known", "message"),
+    [
+        ({"task": "class"}, "Unknown task 'class'. Did you mean 'classes'"),
+        ({"metric": "auc"}, "Unknown metric 'auc'"),
+        ({"metric": "mae"}, "'mae' does not fit the task 'classes'. Use accuracy or roc_auc"),
+        ({"task": "values", "metric": "accuracy"}, "does not fit the task 'values'. Use mae"),
+        ({"ids": ["a"]}, "1 identifiers were given for 2 graphs"),
+    ],
+)
+def test_what_does_not_fit(known, message):
+    with pytest.raises(InputError, match=message):
+        GraphDataset.of("own", graphs(*torch.tensor([[0], [1]])), **known)
+
+
+def test_a_metric_that_fits():
+    dataset = GraphDataset.of("own", graphs(*torch.tensor([[0], [1]])), metric="roc_auc")
+    assert dataset.metric == "roc_auc"

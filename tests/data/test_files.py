@@ -144,7 +144,7 @@ def test_damage_of_any_kind_is_our_error_or_does_not_matter(changes, end, in_dir
         path.write_bytes(content[:end])
         message, nodes = str(path), 3371
         try:
-            nodes = parse(read_files(path, "MUTAG"), str(path), "MUTAG")[0].num_nodes
+            nodes = parse(read_files(path, "MUTAG"), str(path), "MUTAG").data.num_nodes
         except DatasetError as error:
             message = str(error)
         assert str(path) in message

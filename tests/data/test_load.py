@@ -1,16 +1,29 @@
 import time
+from pathlib import Path
 
 import pytest
 import torch
 
 import ifmixup.data
 from ifmixup.data import NAMES, load
-from ifmixup.errors import DatasetError
+from ifmixup.errors import DatasetError, InputTypeError
 
 
 def test_the_public_names():
-    names = ["NAMES", "EdgeAttrToNodes", "feature_set", "load", "statistics"]
-    assert ifmixup.data.__all__ == names
+    assert ifmixup.data.__all__ == [
+        "NAMES",
+        "EdgeAttrToNodes",
+        "FeatureEncoder",
+        "GraphDataset",
+        "Part",
+        "Skipped",
+        "feature_set",
+        "from_networkx",
+        "from_pyg",
+        "load",
+        "read_in_parts",
+        "statistics",
+    ]
 
 
 def test_mutag_without_anything():
@@ -26,6 +39,13 @@ def test_mutag_without_anything():
     assert first.y.tolist() == [1]
     assert first.is_undirected()
     assert int(dataset.y.sum()) == 125
+    assert (dataset.task, dataset.metric, dataset.class_names) == (
+        "classes",
+        "accuracy",
+        ["-1", "1"],
+    )
+    assert dataset.ids[:3] == ["0", "1", "2"]
+    assert (dataset.skipped, dataset.split) == ([], None)
 
 
 def test_each_load_is_on_its_own():
@@ -58,6 +78,49 @@ def test_a_users_own_mutag_comes_before_ours(tmp_path, tiny, write_zip):
 def test_a_path_is_not_a_name():
     with pytest.raises(DatasetError, match="cannot be the name of a dataset"):
         load("../MUTAG")
+
+
+def test_a_name_comes_before_a_folder_and_a_folder_before_the_network(
+    tmp_path, tiny, write_folder, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    write_folder(tmp_path / "MUTAG", tiny)
+    write_folder(tmp_path / "mine", tiny)
+    assert repr(load("MUTAG")) == "MUTAG(188)"
+    assert repr(load("mutag")) == "MUTAG(188)"
+    assert repr(load(Path("MUTAG"))) == "TINY(2)"
+    assert repr(load("./MUTAG")) == "TINY(2)"
+    assert repr(load("mine")) == "TINY(2)"
+    with pytest.raises(DatasetError, match="There is no dataset 'other'"):
+        load("other")
+
+
+def test_a_home_folder(tmp_path, tiny, write_folder, monkeypatch):
+    write_folder(tmp_path / "mine", tiny)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert repr(load("~/mine")) == "TINY(2)"
+
+
+@pytest.mark.parametrize("name", ["here", "x.txt"])
+def test_a_path_to_nothing_that_is_known(tmp_path, name):
+    with pytest.raises(DatasetError, match=f"There is no .*{name}"):
+        load(tmp_path / name)
+    path = tmp_path / name
+    path.write_text("x") if "." in name else path.mkdir()
+    with pytest.raises(DatasetError, match=r"holds no graphs that are known: NAME_A\.txt"):
+        load(path)
+
+
+def test_a_dataset_that_is_loaded_already():
+    dataset = load("MUTAG")
+    assert load(dataset) is dataset
+    assert load(dataset, encoder=dataset.encoder) is dataset
+
+
+@pytest.mark.parametrize("source", [3, None, iter([])])
+def test_what_is_no_source(source):
+    with pytest.raises(InputTypeError, match="a PyG dataset or a list of graphs, not a"):
+        load(source)
 
 
 # graphs, nodes, directed edges, features, classes; each edge in both directions

@@ -1,6 +1,6 @@
 import pytest
 
-from ifmixup.data.names import NAMES, canonical, suggestion
+from ifmixup.data.names import NAMES, canonical, check_name, is_name, suggestion
 from ifmixup.errors import DatasetError
 
 
@@ -68,3 +68,12 @@ def test_what_is_not_a_name(given):
 )
 def test_suggestion(given, hint):
     assert suggestion(given) == hint
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("MUTAG", True), ("a.b-c_1", True), ("../x", False), ("", False)]
+)
+def test_what_can_be_a_name(text, expected):
+    assert is_name(text) is expected
+    if expected:
+        assert check_name(text) == text

@@ -14,7 +14,8 @@ from ifmixup.errors import DatasetError
 
 def parsed(texts):
     files = {part: TextFile(f"TINY_{part}.txt", text.encode()) for part, text in texts.items()}
-    return parse(files, "TINY.zip", "TINY")
+    found = parse(files, "TINY.zip", "TINY")
+    return found.data, found.slices
 
 
 def test_the_tiny_dataset_written_out(tiny):
@@ -76,7 +77,8 @@ def test_as_pyg_reads_it(tmp_path, tu_source, name):
 
 
 def assert_as_pyg(folder, name):
-    data, slices = parse(read_files(folder, name), str(folder), name)
+    found = parse(read_files(folder, name), str(folder), name)
+    data, slices = found.data, found.slices
     expected, expected_slices, sizes = read_tu_data(str(folder), name)
     if expected.x is None:
         # PyG's transform takes the width from us; it fails for a degree that is larger.

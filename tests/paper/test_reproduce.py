@@ -15,7 +15,7 @@ def test_every_run_is_done_once_and_every_trial_read(tmp_path, gcn_plan):
     assert len(engine.ran) == 48
     assert [cell.reading for cell in again] == [cell.reading for cell in cells]
     assert len(cells) == 12
-    assert all(cell.reading.complete and len(cell.reading.accuracy) == 4 for cell in cells)
+    assert all(cell.reading.complete and len(cell.reading.scores) == 4 for cell in cells)
 
 
 def test_a_failed_run_is_missing_and_tried_again_when_asked_for(tmp_path, gcn_plan):

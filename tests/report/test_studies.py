@@ -43,6 +43,14 @@ def test_what_cannot_be_read_together_is_left_out_with_a_note(tmp_path):
     assert any("left out" in note for note in found.notes)
 
 
+def test_a_study_of_another_metric_is_left_out_with_a_note(tmp_path):
+    outcome = done(0, protocol="paper")
+    outcome.result.curves["test_mae"] = outcome.result.curves.pop("test_accuracy")
+    folder = filled(tmp_path / "s", outcome)
+    with pytest.raises(InputError, match="shows accuracies, not MAE: see the table in the folder"):
+        gather([folder])
+
+
 def test_a_manifest_with_what_the_paper_does_not_have(paper_folder, tmp_path):
     entries = json.loads((paper_folder / "experiments.json").read_text())
     for entry in entries[1:]:

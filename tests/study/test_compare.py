@@ -8,11 +8,12 @@ import torch
 import ifmixup
 from engine_here import Here
 from ifmixup import augment
-from ifmixup.data import NAMES, load
+from ifmixup.data import NAMES, GraphDataset, load
 from ifmixup.errors import InputError, StoreError
 from ifmixup.nn import MODELS
 from ifmixup.study.engines.local import LocalEngine
 from ifmixup.training import Settings, pack
+from task_graphs import with_labels, with_values
 
 TINY = {"epochs": 2, "hidden": 4, "layers": 1, "folds": 3, "progress": False}
 
@@ -38,6 +39,44 @@ def test_graphs_of_ones_own_and_other_folds_from_a_file(tmp_path):
     assert [record.result.curves for record in first.runs] == [
         record.result.curves for record in again.runs
     ]
+
+
+@pytest.mark.parametrize(
+    ("graphs", "metric", "said"),
+    [(with_labels, "roc_auc", "ROC-AUC in %"), (with_values, "mae", "MAE in the units")],
+)
+def test_labels_and_values_with_every_method(tmp_path, graphs, metric, said):
+    found = ifmixup.compare(
+        graphs(30),
+        methods=augment.names(),
+        protocols=("holdout", "paper"),
+        folder=tmp_path,
+        engine=Here(),
+        **{**TINY, "folds": 2},
+    )
+    assert found.failed == []
+    assert [row.metric for row in found.rows()] == [metric] * 12
+    assert all(row.runs == 2 and row.mean > 0 for row in found.rows())
+    assert said in found.table()
+    *lines, note = found.verdict().splitlines()
+    assert len(lines) == 10
+    assert note.startswith("1 of the 3 features are continuous")
+
+
+def test_a_dataset_with_a_split_of_its_own(tmp_path):
+    split = {"train": torch.arange(20), "validation": torch.arange(20, 25)}
+    own = GraphDataset.of("own", with_values(30), split={**split, "test": torch.arange(25, 30)})
+    own.task, own.metric = "values", "mae"
+    engine = Here()
+    found = ifmixup.compare(own, folder=tmp_path, engine=engine, repeats=2, **TINY)
+    assert [(spec.repeat, spec.fold) for spec in engine.ran] == [(0, 0), (0, 0), (1, 0), (1, 0)]
+    assert found.study.splits.fold(1, 0).test.tolist() == list(range(25, 30))
+    assert "2 runs of one fold" in found.verdict()
+    once = ifmixup.compare(own, folder=tmp_path, engine=engine, **TINY).verdict()
+    assert "not enough runs to say" in once
+    assert "p = unknown, 1 runs of one fold" in once
+    assert "One fold shows no spread" in once
+    assert len(engine.ran) == 4  # they were there
 
 
 def test_only_what_is_missing_is_run(tmp_path):
@@ -144,7 +183,7 @@ def test_labels_at_random_give_no_more_than_the_majority_class(tmp_path):
     majority = data.y.double().mean().item()
     majority = max(majority, 1 - majority)
     for reading in found.readings().values():
-        assert len(reading.accuracy) == 10
+        assert len(reading.scores) == 10
         standard_error = reading.std_over_folds / 10**0.5
         assert reading.mean <= majority + 2 * standard_error
 

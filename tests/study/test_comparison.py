@@ -19,14 +19,20 @@ ACCURACY = {  # by method, a value a fold
 }
 
 
-def result(accuracy: float, protocol: str) -> RunResult:
-    curves = {"train_loss": [1.0, 0.5], "test_accuracy": [0.5, accuracy], "test_loss": [1.0, 0.5]}
+def result(value: float, protocol: str, metric: str) -> RunResult:
+    curves = {"train_loss": [1.0, 0.5], f"test_{metric}": [value, value], "test_loss": [1.0, 0.5]}
     if protocol == "holdout":
-        curves |= {"validation_accuracy": [0.5, 0.6], "validation_loss": [1.0, 0.5]}
-    return RunResult(curves, {"accuracy": accuracy}, 1.0, 0.1)
+        curves |= {f"validation_{metric}": [0.6, 0.6], "validation_loss": [1.0, 0.5]}
+    return RunResult(curves, {metric: value}, 1.0, 0.1)
 
 
-def comparison(tmp_path: Path, *, without: tuple[str, int] | None = None, protocols=("holdout",)):
+def comparison(
+    tmp_path: Path,
+    *,
+    without: tuple[str, int] | None = None,
+    protocols=("holdout",),
+    metric="accuracy",
+):
     data = pack(load("MUTAG"))
     base = Settings(epochs=2)
     settings = {
@@ -44,7 +50,9 @@ def comparison(tmp_path: Path, *, without: tuple[str, int] | None = None, protoc
                 key=spec.key,
                 spec=spec,
                 status="failed" if failed else "done",
-                result=None if failed else result(ACCURACY[method][spec.fold], spec.protocol),
+                result=None
+                if failed
+                else result(ACCURACY[method][spec.fold], spec.protocol, metric),
                 error="NaN" if failed else None,
                 versions={},
                 host="here",
@@ -80,6 +88,19 @@ def test_the_verdict_in_plain_words(tmp_path):
         "ifmixup with gcn on MUTAG (holdout): helps. Difference to none +10.0"
     )
     assert "5 folds" in lines[0]
+
+
+def test_another_metric_is_named_and_more_of_an_error_hurts(tmp_path):
+    found = comparison(tmp_path, metric="mae")
+    assert [row.metric for row in found.rows()] == ["mae"] * 3
+    assert found.rows()[1].verdict == "hurts"
+    line = found.verdict().splitlines()[0]
+    assert "hurts. Difference to none +0.10" in line
+    assert "in MAE, where lower is better" in line
+    assert "MAE in the units of the target" in found.table()
+    line = comparison(tmp_path, metric="roc_auc").verdict().splitlines()[0]
+    assert "helps. Difference to none +10.0" in line
+    assert "points of ROC-AUC" in line
 
 
 def test_a_failed_run_is_counted_and_left_out_of_pairs(tmp_path):

@@ -8,10 +8,10 @@ from ifmixup.study.halving import Halving, Rung, cost, score
 from ifmixup.training import RunResult, RunSpec, Settings
 
 
-def finished(test, val=None, fold=0, hidden=64):
-    curves = {"test_accuracy": test}
+def finished(test, val=None, fold=0, hidden=64, metric="accuracy"):
+    curves = {f"test_{metric}": test}
     if val is not None:
-        curves |= {"validation_accuracy": val, "validation_loss": [0.0] * len(val)}
+        curves |= {f"validation_{metric}": val, "validation_loss": [0.0] * len(val)}
     protocol = "paper" if val is None else "holdout"
     settings = Settings(epochs=len(test), hidden=hidden)
     spec = RunSpec("D", "d", settings, protocol, 0, fold, f"s{fold}", 0)
@@ -118,3 +118,19 @@ def test_runs_that_are_not_of_one_setting():
     two_settings = [finished([0.9]), finished([0.8], hidden=128, fold=1)]
     with pytest.raises(InputError, match="of one setting"):
         score("paper", two_settings)
+
+
+def test_of_an_error_the_score_is_the_negative():
+    assert score("holdout", [finished([9.0, 9.0], [3.0, 2.0], metric="mae")]) == -2.0
+    assert score("paper", [finished([3.0, 2.0], metric="mae")]) == -2.0
+
+
+def test_folds_where_the_metric_is_not_defined_do_not_count():
+    nan = math.nan
+    runs = [
+        finished([0.5], [0.8], metric="roc_auc"),
+        finished([0.5], [nan], fold=1, metric="roc_auc"),
+    ]
+    assert score("holdout", runs) == 0.8
+    runs = [finished([0.5], metric="roc_auc"), finished([nan], fold=1, metric="roc_auc")]
+    assert score("paper", runs) == 0.5

@@ -74,6 +74,15 @@ def test_the_best_is_of_validation_and_the_test_fold_is_not_shown(clock):
     assert "best so far: gcn ifmixup 0.750 (fold 1)" in file.getvalue().splitlines()[-1]
 
 
+def test_the_best_error_is_the_lowest(clock):
+    file = io.StringIO()
+    found = [outcome(0, 0.9), outcome(1, 0.8, "gcn")]
+    found[0].result.curves["validation_mae"] = [2.0, 1.25, float("nan")]
+    found[1].result.curves["validation_mae"] = [1.5, 3.0]
+    watch(Progress(2, file=file, clock=clock), clock, found, 1)
+    assert "best so far: gin ifmixup MAE 1.250 (fold 0)" in file.getvalue().splitlines()[-1]
+
+
 def test_failed_runs_are_counted_and_never_the_best(clock):
     file = io.StringIO()
     found = [outcome(0), outcome(1, float("nan")), outcome(2, 0.5), outcome(3, 0.4)]

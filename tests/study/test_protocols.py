@@ -12,11 +12,13 @@ from ifmixup.training import RunResult, RunSpec, Settings, pack, run
 NAN = math.nan
 
 
-def finished(test, val=None, loss=None, *, repeat=0, fold=0, hidden=64, **changes):
+def finished(
+    test, val=None, loss=None, *, repeat=0, fold=0, hidden=64, metric="accuracy", **changes
+):
     """A finished run with these curves; a validation curve makes it one of ``holdout``."""
-    curves = {"test_accuracy": test}
+    curves = {f"test_{metric}": test}
     if val is not None:
-        curves |= {"validation_accuracy": val, "validation_loss": loss or [0.0] * len(val)}
+        curves |= {f"validation_{metric}": val, "validation_loss": loss or [0.0] * len(val)}
     spec = {
         "dataset": "D",
         "data": "d",
@@ -60,7 +62,7 @@ def test_holdout_chooses_for_each_fold_and_looks_at_test_at_one_point():
             finished([0.9, 0.5, 0.6], [0.6, 0.6, 0.7], fold=1, hidden=128),
         ]
     )
-    assert reading.accuracy == {(0, 0): 0.2, (0, 1): 0.6}
+    assert reading.scores == {(0, 0): 0.2, (0, 1): 0.6}
     assert reading.last == {(0, 0): 0.3, (0, 1): 0.6}
     assert hidden_and_epoch(reading) == {(0, 0): (64, 2), (0, 1): (128, 3)}
     assert reading.chosen[0, 0] == Choice(Settings(epochs=3).relevant(), 2)
@@ -72,7 +74,7 @@ def test_holdout_does_not_depend_on_the_test_curve():
     val = [0.5, 0.8, 0.6]
     one = read([finished([0.1, 0.2, 0.3], val), finished([1.0, 1.0, 1.0], val, hidden=128)])
     two = read([finished([0.9, 0.2, 0.9], val), finished([0.0, 0.0, 0.0], val, hidden=128)])
-    assert (one.accuracy, one.chosen) == (two.accuracy, two.chosen)
+    assert (one.scores, one.chosen) == (two.scores, two.chosen)
 
 
 def test_settings_with_equal_validation_accuracy():
@@ -100,7 +102,7 @@ def test_paper_takes_the_best_epoch_of_the_mean_curve_of_each_repeat():
             finished([0.4, 0.8, 0.4], repeat=1, fold=1),
         ]
     )
-    assert reading.accuracy == {(0, 0): 0.6, (0, 1): 0.8, (1, 0): 0.6, (1, 1): 0.4}
+    assert reading.scores == {(0, 0): 0.6, (0, 1): 0.8, (1, 0): 0.6, (1, 1): 0.4}
     assert reading.last == {(0, 0): 0.6, (0, 1): 0.8, (1, 0): 0.0, (1, 1): 0.4}
     assert [c.epoch for c in reading.chosen.values()] == [3, 3, 1, 1]
     assert reading.optimistic
@@ -137,7 +139,7 @@ def test_missing_runs_are_counted():
     reading = read(runs, pairs=[(0, 0), (0, 1), (0, 2)])
     assert reading.missing == {(0, 1): 1, (0, 2): 2}
     assert (reading.runs, reading.complete) == (3, False)
-    assert reading.accuracy == {(0, 0): 0.6, (0, 1): 0.7}
+    assert reading.scores == {(0, 0): 0.6, (0, 1): 0.7}
     third = Settings(epochs=1, hidden=32)  # failed everywhere
     grid = [runs[0][0].settings, runs[1][0].settings, third]
     assert read(runs, settings=grid).missing == {(0, 0): 1, (0, 1): 2}
@@ -156,7 +158,7 @@ def test_paper_does_not_prefer_a_setting_that_failed_on_the_hard_fold():
 
 
 def test_nan_is_never_the_best():
-    assert read([finished([NAN, 0.4, 0.3])]).accuracy == {(0, 0): 0.4}
+    assert read([finished([NAN, 0.4, 0.3])]).scores == {(0, 0): 0.4}
     reading = read([finished([NAN], hidden=64), finished([0.1], hidden=128)])
     assert hidden_and_epoch(reading) == {(0, 0): (128, 1)}
     assert math.isnan(read([finished([NAN, NAN])]).mean)
@@ -212,5 +214,46 @@ def test_the_rule_is_that_of_training():
     assert len({c.epoch for c in reading.chosen.values()}) > 1  # something is chosen
     for spec, result in runs:
         place = spec.repeat, spec.fold
-        assert reading.accuracy[place] == result.metrics["chosen_accuracy"]
+        assert reading.scores[place] == result.metrics["chosen_accuracy"]
         assert reading.last[place] == result.metrics["accuracy"]
+
+
+def test_of_an_error_the_lowest_is_the_best():
+    mae = {"metric": "mae"}
+    reading = read(
+        [
+            finished([3.0, 2.0, 1.0], [0.5, 0.3, 0.6], hidden=64, **mae),
+            finished([9.0, 8.0, 7.0], [0.9, 0.2, 0.4], hidden=128, **mae),
+        ]
+    )
+    assert (reading.metric, reading.scores) == ("mae", {(0, 0): 8.0})
+    assert hidden_and_epoch(reading) == {(0, 0): (128, 2)}
+    reading = read(
+        [
+            finished([3.0, 1.0], fold=0, hidden=64, **mae),
+            finished([1.0, 2.0], fold=1, hidden=64, **mae),
+            finished([0.5, 2.0], fold=0, hidden=128, **mae),
+            finished([1.0, 2.0], fold=1, hidden=128, **mae),
+        ]
+    )
+    assert hidden_and_epoch(reading) == {(0, 0): (128, 1), (0, 1): (128, 1)}
+    assert reading.mean == 0.75
+
+
+def test_a_fold_without_a_metric_has_no_score():
+    auc = {"metric": "roc_auc"}
+    reading = read([finished([0.5, 0.7], **auc), finished([NAN, NAN], fold=1, **auc)])
+    assert (reading.scores, reading.undefined) == ({(0, 0): 0.7}, ((0, 1),))
+    assert reading.mean == reading.last_mean == 0.7
+    assert reading.complete
+    # A point that is missing on a fold where others are there is not left out: it is the worst.
+    reading = read([finished([0.5, 0.7], **auc), finished([0.2, NAN], fold=1, **auc)])
+    assert reading.scores == {(0, 0): 0.5, (0, 1): 0.2}
+    # Where validation says nothing, its loss does.
+    reading = read([finished([0.5, 0.7], [NAN, NAN], [0.3, 0.2], **auc)])
+    assert reading.scores == {(0, 0): 0.7}
+
+
+def test_metrics_are_not_mixed():
+    with pytest.raises(InputError, match=r"different metrics .*: accuracy, mae"):
+        read([finished([0.5]), finished([0.5], fold=1, metric="mae")])

@@ -8,7 +8,7 @@ TWO_REPEATS = {(0, 0): 0.5, (0, 1): 0.7, (1, 0): 0.8, (1, 1): 1.0}
 
 
 def reading(protocol="holdout", accuracy=TWO_REPEATS, last=TWO_REPEATS, missing=None):
-    return Reading(protocol, accuracy, last, {}, 4, missing or {})
+    return Reading(protocol, "accuracy", accuracy, last, {}, 4, missing or {})
 
 
 def test_mean_and_both_deviations():

@@ -1,13 +1,15 @@
 import json
+from dataclasses import replace
 
 import pytest
 import torch
 from torch_geometric.data import Data
 
 from ifmixup.errors import InputError, StoreError
-from ifmixup.study.splits import SplitFold, Splits, load_splits, make_splits
+from ifmixup.study.splits import SplitFold, Splits, load_splits, make_splits, own_splits
 from ifmixup.training import Packed, pack
 from ifmixup.training.run_spec import digest
+from task_graphs import with_labels, with_values
 
 EXPECTED_TEST = [(0, 4, 6, 9), (2, 3, 7, 8), (1, 5, 10, 11)]
 EXPECTED_VALIDATION = [(1, 10), (4, 9), (4, 8)]
@@ -152,3 +154,47 @@ def test_files_that_cannot_be_read(tmp_path):
         (tmp_path / "bad.json").write_text(text, encoding="latin-1")
         with pytest.raises(InputError, match="are not JSON"):
             load_splits(tmp_path / "bad.json", data)
+
+
+@pytest.mark.parametrize("graphs", [with_labels, with_values])
+def test_labels_and_values_are_cut_at_random(graphs):
+    data = pack(graphs(50))
+    splits = make_splits(data, folds=5, repeats=2)
+    for repeat in range(2):
+        tested = [g for f in splits.folds if f.repeat == repeat for g in f.test]
+        assert sorted(tested) == list(range(50))
+    for fold in splits.folds:
+        assert [len(getattr(fold, p)) for p in ("train", "validation", "test")] == [36, 4, 10]
+    assert splits.folds[0].test != tuple(range(10))
+    assert splits == make_splits(data, folds=5, repeats=2)
+    with pytest.raises(InputError, match=r"has 50 graphs, but there are 60 folds. Use at most 50"):
+        make_splits(data, folds=60)
+
+
+def parts(**places):
+    return {part: torch.tensor(value) for part, value in places.items()}
+
+
+def test_the_datasets_own_split_is_the_only_fold():
+    data = replace(dataset(4, 4), split=parts(train=[0, 1, 5, 4], validation=[2], test=[3, 7]))
+    splits = own_splits(data, repeats=2)
+    assert splits.pairs == [(0, 0), (1, 0)]
+    assert splits.folds[1] == SplitFold(1, 0, (0, 1, 4, 5), (2,), (3, 7))
+
+
+def test_an_own_split_without_validation():
+    data = replace(dataset(20, 20), split=parts(train=list(range(30)), test=list(range(30, 40))))
+    (fold,) = own_splits(data).folds
+    assert len(fold.validation) == 3  # of 20 and 10 training graphs a tenth
+    assert sorted(fold.train + fold.validation) == list(range(30))
+    assert own_splits(data).folds == (fold,)
+
+
+def test_own_splits_that_cannot_be_used():
+    with pytest.raises(InputError, match="tiny has no split of its own"):
+        own_splits(dataset(4, 4))
+    wrong = replace(dataset(4, 4), split=parts(train=[0, 1], validation=[1], test=[3]))
+    with pytest.raises(InputError, match="graph 1 is in 'train' and in 'validation'"):
+        own_splits(wrong)
+    with pytest.raises(InputError, match="'test' must be a list of at least one graph"):
+        own_splits(replace(dataset(4, 4), split=parts(train=[0, 1], validation=[2])))

@@ -117,6 +117,8 @@ def test_json():
         "runs": 9,
         "failed": 1,
         "optimistic": False,
+        "metric": "accuracy",
+        "undefined": 0,
     }
 
 
@@ -124,9 +126,10 @@ def test_csv():
     text = to_csv([replace(NONE, dataset='a,"b"'), MIXED])
     assert text.splitlines() == [
         "dataset,model,method,protocol,mean,std_repeats,std_folds,last,verdict,runs,failed,"
-        "optimistic,adjusted_p,difference,low,high,p_value,pairs",
-        '"a,""b""",gcn,none,holdout,0.894,,0.063,0.881,,10,0,False,,,,,,',
-        f"MUTAG,gcn,ifmixup,holdout,0.902,,0.0551,0.89,{NO},9,1,False,0.6,0.008,-0.011,0.027,0.3,10",
+        "optimistic,adjusted_p,metric,undefined,difference,low,high,p_value,pairs",
+        '"a,""b""",gcn,none,holdout,0.894,,0.063,0.881,,10,0,False,,accuracy,0,,,,,',
+        f"MUTAG,gcn,ifmixup,holdout,0.902,,0.0551,0.89,{NO},9,1,False,0.6,accuracy,0,"
+        f"0.008,-0.011,0.027,0.3,10",
     ]
     assert next(csv.DictReader(io.StringIO(text)))["dataset"] == 'a,"b"'
     assert to_csv([]) == ""
@@ -166,3 +169,25 @@ def test_latex():
         r"numbers.} \\",
         r"\end{tabular}",
     ]
+
+
+def test_an_error_is_a_number_and_other_fractions_are_named():
+    rows = [
+        replace(row, metric="mae", mean=12.34, std_folds=0.5, last=1234.5) for row in (NONE, MIXED)
+    ]
+    assert printed(rows)[:6] == [
+        "           MAE           last  difference to",
+        "method     ± folds      epoch  none [95 %]     verdict",
+        "─" * 80,
+        "MUTAG gcn  holdout",
+        "none       12.3 ± 0.5  1234.5",
+        "ifmixup    12.3 ± 0.5  1234.5  0.0 [0.0, 0.0]  no difference that these folds",
+    ]
+    text = to_markdown(rows)
+    assert "| MAE ± folds |" in text
+    assert "MAE in the units of the target; lower is better." in text
+    ranked = to_markdown([replace(NONE, metric="average_precision", undefined=2)])
+    assert "on 2 folds the average precision is not defined" in ranked
+    assert "| average precision ± folds |" in ranked
+    assert "| 89.4 ± 6.3 |" in ranked
+    assert "Average precision in %, differences in points." in ranked

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from ifmixup.study.statistics import Difference
-from ifmixup.study.table_row import Row, percent
+from ifmixup.study.table_row import Row, number, percent
 
 NAN = math.nan
 ROW = Row(
@@ -43,10 +43,10 @@ def test_percent_with_sign(value, text):
 
 
 def test_accuracy():
-    assert ROW.accuracy_text() == "89.4 ± 1.2"
-    assert replace(ROW, optimistic=True).accuracy_text() == "89.4 ± 1.2*"
-    assert replace(ROW, std_folds=NAN).accuracy_text() == "89.4"
-    assert replace(ROW, mean=NAN, std_folds=NAN).accuracy_text() == "–"
+    assert ROW.score_text() == "89.4 ± 1.2"
+    assert replace(ROW, optimistic=True).score_text() == "89.4 ± 1.2*"
+    assert replace(ROW, std_folds=NAN).score_text() == "89.4"
+    assert replace(ROW, mean=NAN, std_folds=NAN).score_text() == "–"
 
 
 def test_difference():
@@ -69,3 +69,37 @@ def test_figures_are_unrounded_and_nan_is_none():
     assert (figures["p_value"], figures["pairs"]) == (0.2, 2)
     assert set(ROW.figures()) == set(figures)
     assert ROW.figures()["difference"] is None
+
+
+@pytest.mark.parametrize(
+    ("value", "size", "text"),
+    [
+        (0.5, 0.5, "0.500"),
+        (8.745, 8.745, "8.74"),
+        (-0.00894, 8.7, "−0.01"),
+        (-0.00094, 8.7, "0.00"),
+        (0.001234, 0.001234, "0.00123"),
+        (123.4, 123.4, "123"),
+        (12345.6, 12345.6, "12346"),
+        (0.4, 12345.6, "0"),
+        (0.25, 0.0, "0.25"),
+        (0.25, NAN, "0.25"),
+        (NAN, 1.0, "–"),
+    ],
+)
+def test_numbers(value, size, text):
+    assert number(value, size) == text
+
+
+def test_a_number_with_its_sign():
+    assert number(0.3, 1.5, sign=True) == "+0.30"
+    assert number(-0.3, 1.5, sign=True) == "−0.30"
+    assert number(0.0, 1.5, sign=True) == "0.00"
+
+
+def test_an_error_is_in_its_own_units():
+    row = replace(ROW, metric="mae", mean=1.5, std_folds=0.25)
+    assert row.score_text() == "1.50 ± 0.25"
+    row = replace(row, difference=Difference(-0.3, -0.5, -0.1, 0.01, 10))
+    assert row.difference_text() == "−0.30 [−0.50, −0.10]"
+    assert replace(ROW, metric="roc_auc").score_text() == "89.4 ± 1.2"

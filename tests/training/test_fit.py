@@ -1,8 +1,9 @@
 import pytest
 import torch
 
-from ifmixup.errors import CheckpointError
-from ifmixup.training import Checkpoint, Settings, load_checkpoint, save_checkpoint, train
+from ifmixup.errors import CheckpointError, InputError
+from ifmixup.training import Checkpoint, Settings, load_checkpoint, pack, save_checkpoint, train
+from task_graphs import with_values
 
 SETTINGS = Settings(epochs=6, hidden=8, layers=2, method="ifmixup", dropout=0.5)
 ALL = {"train": torch.arange(150), "test": torch.arange(150, 188)}
@@ -50,6 +51,7 @@ def test_resuming_what_is_finished_does_nothing(mutag, tmp_path):
         ({"settings": SETTINGS.with_(hidden=16)}, "other settings: hidden was 8, is 16"),
         ({"seed": 1}, "another training: seed was 0, is 1"),
         ({"train": torch.arange(100)}, "another training: trained_on"),
+        ({"validation": torch.arange(150, 160)}, "another training: validated_on was None"),
     ],
 )
 def test_a_checkpoint_of_another_training_is_not_resumed(mutag, tmp_path, changes, message):
@@ -65,7 +67,11 @@ def test_the_checkpoint_says_what_it_is(mutag, tmp_path):
     path = tmp_path / "model.pt"
     train(SETTINGS, mutag, **ALL, save=path)
     about = load_checkpoint(path).about
-    assert (about["dataset"], about["graphs"], about["num_features"]) == ("MUTAG", 150, 7)
+    assert about["data"] == mutag.describe()
+    assert (about["graphs"], about["versions"]["torch"]) == (150, str(torch.__version__))
+    measured = about["measured"]
+    assert (measured["part"], measured["graphs"], measured["epoch"]) == ("test", 38, 6)
+    assert measured["metrics"]["accuracy"] == state(path)["curves"]["test_accuracy"][-1]
     assert Settings.of(about["settings"]) == SETTINGS
 
 
@@ -75,3 +81,91 @@ def test_a_checkpoint_without_its_state_is_damaged(mutag, tmp_path):
     save_checkpoint(path, Checkpoint(load_checkpoint(path).about, {}))
     with pytest.raises(CheckpointError, match="damaged checkpoint"):
         train(SETTINGS, mutag, **ALL, save=path, resume=True)
+
+
+VALIDATED = {
+    "train": torch.arange(100),
+    "validation": torch.arange(100, 140),
+    "test": torch.arange(140, 188),
+}
+
+
+def best_epoch(curves):
+    accuracy, loss = curves["validation_accuracy"], curves["validation_loss"]
+    return max(range(len(loss)), key=lambda epoch: (accuracy[epoch], -loss[epoch]))
+
+
+def test_the_weights_are_those_of_the_best_epoch(mutag, tmp_path):
+    path = tmp_path / "model.pt"
+    seen = []
+
+    def keep(training):
+        seen.append({name: value.clone() for name, value in training.model.state_dict().items()})
+
+    trained = train(SETTINGS.with_(epochs=12), mutag, **VALIDATED, save=path, each_epoch=keep)
+    best = best_epoch(trained.curves)
+    assert len(seen) == trained.epoch == 12
+    assert best < 11  # else this would test nothing
+    for weights in (trained.model.state_dict(), state(path)["model"]):
+        assert all(torch.equal(weights[name], value) for name, value in seen[best].items())
+    measured = load_checkpoint(path).about["measured"]
+    assert (measured["epoch"], measured["part"], measured["graphs"]) == (best + 1, "test", 48)
+    assert measured["metrics"]["accuracy"] == trained.curves["test_accuracy"][best]
+
+
+def test_patience(mutag):
+    long = train(SETTINGS.with_(epochs=40), mutag, **VALIDATED)
+    short = train(SETTINGS.with_(epochs=40), mutag, **VALIDATED, patience=3)
+    assert short.epoch < 40
+    assert short.curves["train_loss"] == long.curves["train_loss"][: short.epoch]
+    assert best_epoch(short.curves) == short.epoch - 4  # three more, none of them better
+    with pytest.raises(InputError, match="patience needs validation graphs"):
+        train(SETTINGS, mutag, **ALL, patience=3)
+    with pytest.raises(InputError, match="patience must be at least 1"):
+        train(SETTINGS, mutag, **VALIDATED, patience=0)
+
+
+@pytest.mark.parametrize("stop", [2, 5])
+def test_a_stopped_search_for_the_best_epoch_ends_the_same(mutag, tmp_path, monkeypatch, stop):
+    monkeypatch.setattr("ifmixup.training.fit.SAVE_EVERY", 0.0)
+    whole, stopped = tmp_path / "whole.pt", tmp_path / "stopped.pt"
+    options = {**VALIDATED, "patience": 3}
+    settings = SETTINGS.with_(epochs=40)
+    train(settings, mutag, **options, save=whole)
+
+    def interrupt(training):
+        if training.epoch == stop + 1:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(settings, mutag, **options, save=stopped, each_epoch=interrupt)
+    train(settings, mutag, **options, save=stopped, resume=True)
+    one, other = state(whole), state(stopped)
+    assert one["curves"] == other["curves"]
+    assert all(torch.equal(one["model"][key], other["model"][key]) for key in one["model"])
+    measured = [load_checkpoint(path).about["measured"] for path in (whole, stopped)]
+    assert measured[0] == measured[1]
+    told = []
+    again = train(settings, mutag, **options, save=stopped, resume=True, each_epoch=told.append)
+    assert told == []  # the best weights are there: there is no going on
+    assert torch.equal(again.model.state_dict()[key := next(iter(one["model"]))], one["model"][key])
+
+
+def test_values_with_patience(tmp_path):
+    path = tmp_path / "model.pt"
+    data = pack(with_values())
+    settings = Settings(model="gin", epochs=20, hidden=8, layers=2, readout="mean")
+    parts = {"train": torch.arange(40), "validation": torch.arange(40, 60)}
+    trained = train(settings, data, **parts, patience=5, save=path)
+    checkpoint = load_checkpoint(path)
+    measured = checkpoint.about["measured"]
+    assert (measured["part"], measured["graphs"]) == ("validation", 20)
+    assert measured["metrics"]["mae"] == min(trained.curves["validation_mae"])
+    assert checkpoint.about["data"] == data.describe()
+    assert torch.equal(checkpoint.state["scaling"]["y_mean"], trained.scaling.y_mean)
+
+
+def test_nothing_was_held_out(mutag, tmp_path):
+    path = tmp_path / "model.pt"
+    train(SETTINGS.with_(epochs=1), mutag, train=torch.arange(188), save=path)
+    assert load_checkpoint(path).about["measured"] is None

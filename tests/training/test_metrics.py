@@ -1,10 +1,21 @@
 import math
+import warnings
 
+import numpy as np
 import pytest
 import torch
-from sklearn.metrics import balanced_accuracy_score, log_loss
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import (
+    average_precision_score,
+    balanced_accuracy_score,
+    log_loss,
+    roc_auc_score,
+)
 
-from ifmixup.training.metrics import calibration_error, metrics
+from ifmixup.training.metrics import average_precision, calibration_error, metrics, roc_auc
+
+NAN = math.nan
 
 
 def test_against_scikit_learn():
@@ -31,3 +42,74 @@ def test_calibration_error_by_hand():
 
 def test_certain_and_right_is_calibrated():
     assert calibration_error(torch.tensor([[1e4, 0.0]]), torch.tensor([0])) == 0
+
+
+def test_labels_by_hand():
+    scores = torch.tensor([[3.0, 1.0, 5.0], [2.0, 9.0, 1.0], [1.0, 2.0, 3.0], [0.0, 2.0, 4.0]])
+    y = torch.tensor([[1.0, 1.0, 1.0], [0.0, NAN, 1.0], [1.0, 0.0, NAN], [0.0, 0.0, 1.0]])
+    # First: of the pairs (3, 2), (3, 0), (1, 2), (1, 0) three are in order. Second: none of two.
+    # Third: all that are known are positive.
+    found = metrics(scores, y, "labels", "roc_auc")
+    assert found["roc_auc"] == pytest.approx((3 / 4 + 0) / 2)
+    # First: precision 1 at the score 3, 2/3 at 1. Second: 1/3.
+    found = metrics(scores, y, "labels", "average_precision")
+    assert found["average_precision"] == pytest.approx(((1 + 2 / 3) / 2 + 1 / 3) / 2)
+    # First: 3, 1 are right, 2 is not, 0 is not above. Second: 1 right, 2 and 2 not. Third: all.
+    assert found["accuracy"] == pytest.approx((3 / 4 + 1 / 3 + 1) / 3)
+    known = ~y.isnan()
+    entropy = torch.nn.functional.binary_cross_entropy_with_logits(scores[known], y[known])
+    assert found["nll"] == pytest.approx(entropy.item(), rel=1e-6)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(
+        st.tuples(st.integers(-2, 2), st.sampled_from([0.0, 1.0, NAN])), min_size=1, max_size=12
+    )
+)
+def test_labels_are_ranked_as_scikit_learn_ranks_them(pairs):
+    scores, y = (np.array(each, dtype=float) for each in zip(*pairs, strict=True))
+    known = ~np.isnan(y)
+    both = 0 < y[known].sum() < known.sum()
+    for ours, theirs in ((roc_auc, roc_auc_score), (average_precision, average_precision_score)):
+        expected = theirs(y[known], scores[known]) if both else NAN
+        found = ours(torch.tensor(scores)[:, None], torch.tensor(y)[:, None])
+        assert found == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("infinite", [math.inf, -math.inf])
+def test_an_infinite_score_is_a_score(infinite):
+    scores, y = torch.tensor([[infinite], [0.0], [infinite]]), torch.tensor([[1.0], [0.0], [0.0]])
+    assert roc_auc(scores, y) == pytest.approx(0.75 if infinite > 0 else 0.25)
+
+
+@pytest.mark.parametrize("metric", ["roc_auc", "average_precision"])
+def test_where_a_metric_is_not_defined(metric):
+    scores = torch.tensor([[1.0, NAN], [2.0, 1.0]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for y in ([[1.0, NAN], [1.0, NAN]], [[0.0, NAN], [NAN, NAN]], [[NAN, 0.0], [NAN, 1.0]]):
+            assert math.isnan(metrics(scores, torch.tensor(y), "labels", metric)[metric])
+
+
+def test_classes_can_be_ranked():
+    generator = torch.Generator().manual_seed(0)
+    for classes in (2, 3):
+        logits = torch.randn(40, classes, generator=generator)
+        y = torch.randint(classes, (40,), generator=generator)
+        found = metrics(logits, y, metric="roc_auc")
+        scores = logits.double().softmax(1)
+        expected = roc_auc_score(y, scores[:, 1] if classes == 2 else scores, multi_class="ovr")
+        assert found["roc_auc"] == pytest.approx(expected)
+        assert found["accuracy"] == metrics(logits, y)["accuracy"]
+
+
+def test_values_by_hand():
+    out, y = torch.tensor([[1.0, 2.0], [3.0, 9.0]]), torch.tensor([[0.0, 4.0], [3.5, NAN]])
+    found = metrics(out, y, "values", "mae", unit=torch.tensor([10.0, 100.0]))
+    assert found["mae"] == pytest.approx((10 * 1.5 / 2 + 100 * 2) / 2)  # in the original units
+    assert found["squared_error"] == pytest.approx((1 + 4 + 0.25) / 3)  # in standard ones
+    assert set(found) == {"mae", "squared_error"}
+    assert math.isnan(metrics(out, torch.full((2, 2), NAN), "values", "mae")["mae"])
+    # what the model does not know is not what is missing
+    assert math.isnan(metrics(torch.tensor([[NAN]]), torch.tensor([[1.0]]), "values", "mae")["mae"])

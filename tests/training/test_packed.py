@@ -2,9 +2,10 @@ import pytest
 import torch
 from torch_geometric.data import Batch, Data
 
-from ifmixup.data import load
+from ifmixup.data import GraphDataset, load
 from ifmixup.errors import InputError
 from ifmixup.training import Packed, pack
+from task_graphs import with_labels, with_values
 
 
 def test_a_batch_is_what_pyg_collates(mutag):
@@ -30,6 +31,15 @@ def test_it_can_be_sent(mutag):
     assert torch.equal(again.batch(torch.tensor([3])).x, mutag.batch(torch.tensor([3])).x)
 
 
+def test_it_can_be_saved_without_pickles(tmp_path):
+    own = GraphDataset.of("own", with_labels(), split={"train": torch.arange(3)}, task="labels")
+    packed = pack(own)
+    torch.save(packed.to_dict(), tmp_path / "data.pt")
+    again = Packed.of(torch.load(tmp_path / "data.pt", weights_only=True, mmap=True))
+    assert again.describe() == packed.describe()
+    assert torch.equal(again.y.nan_to_num(9), packed.y.nan_to_num(9))
+
+
 def graphs() -> list[Data]:
     return [
         Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [1]]), y=torch.tensor([k]))
@@ -53,9 +63,10 @@ def test_the_fingerprint_is_of_the_content():
     [
         ({"x": None}, "Graph 1 has no x"),
         ({"y": None}, "Graph 1 has no y"),
-        ({"y": torch.tensor([0.5])}, "Graph 1 has no single class number"),
         ({"y": torch.tensor([1, 0])}, "Graph 1 has no single class number"),
-        ({"y": torch.tensor([-1])}, "Class numbers start at 0; got -1"),
+        ({"y": torch.tensor([-1])}, "Class numbers start at 0; graph 1 has -1"),
+        ({"y": torch.tensor([0.5, 1])}, r"rows of y have the shapes \[1\] and \[2\]"),
+        ({"x": torch.tensor([[0.5], [torch.nan]])}, "x of graph 1 are not all finite"),
         ({"x": torch.ones(2, 1).long()}, "Graph 1 has features x of torch.int64.*One-hot"),
         (
             {"x": torch.ones(2, 3)},
@@ -83,3 +94,66 @@ def test_types_are_those_of_training():
     data[1].x = data[1].x.double()
     packed = pack(data)
     assert (packed.graphs.nodes["x"].dtype, packed.y.dtype) == (torch.float32, torch.int64)
+
+
+def test_the_task_is_inferred_or_the_datasets_own():
+    assert [(d.task, d.metric, d.num_outputs, d.num_classes) for d in (
+        pack(graphs()), pack(with_labels()), pack(with_values())
+    )] == [
+        ("classes", "accuracy", 3, 3), ("labels", "roc_auc", 2, None), ("values", "mae", 2, None)
+    ]  # fmt: skip
+    assert pack(with_labels(), metric="average_precision").metric == "average_precision"
+    as_values = pack(graphs(), task="values")
+    assert (as_values.task, as_values.y.tolist()) == ("values", [[0.0], [2.0]])
+    own = GraphDataset.of("own", with_labels(), task="values")
+    assert (pack(own).task, pack(own).metric) == ("values", "mae")
+    with pytest.raises(InputError, match=r"'mae' does not fit the task 'classes'"):
+        pack(graphs(), metric="mae")
+
+
+def test_what_a_dataset_says_of_itself_is_kept():
+    split = {"train": torch.arange(40), "validation": torch.arange(40, 50), "test": [50, 51]}
+    own = GraphDataset.of("own", with_labels(), class_names=["kind", "number"], task="labels")
+    own._split = split
+    packed = pack(own)
+    assert packed.class_names == ["kind", "number"]
+    assert packed.split["test"].tolist() == [50, 51]
+    assert pack(own[:20]).split is None  # the places are those of the whole
+    again = Packed.of(packed.to_dict())
+    assert again.describe() == packed.describe()
+    assert again.split["train"].tolist() == list(range(40))
+
+
+def test_what_a_model_must_know(mutag):
+    known = {key: value for key, value in mutag.describe().items() if key != "encoder"}
+    assert known == {
+        "name": "MUTAG",
+        "graphs": 188,
+        "num_features": 7,
+        "num_outputs": 2,
+        "edge_dim": 4,
+        "task": "classes",
+        "metric": "accuracy",
+        "class_names": mutag.class_names,
+        "continuous": [],
+    }
+    assert pack(with_values()).describe()["continuous"] == [2]
+
+
+def test_a_class_may_have_a_name_and_no_graph():
+    own = GraphDataset.of("own", graphs(), class_names=["a", "b", "c", "d"])
+    assert pack(own).num_outputs == 4
+    own = GraphDataset.of("own", graphs(), class_names=["a"])
+    with pytest.raises(InputError, match="There are 3 classes, but 1 class_names"):
+        pack(own)
+
+
+def test_runs_of_stored_studies_stay_valid(mutag):
+    assert mutag.fingerprint == "5f18cbe2755ee0b83d264b20"
+
+
+def test_another_metric_is_another_run(mutag):
+    other = pack(load("MUTAG"), metric="roc_auc")
+    assert other.fingerprint != mutag.fingerprint
+    ranks = [pack(with_labels(), metric=m).fingerprint for m in ("roc_auc", "average_precision")]
+    assert ranks[0] != ranks[1]

@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from ifmixup.errors import InputError
-from ifmixup.training import Fold, RunSpec, Settings, run
+from ifmixup.training import Fold, RunResult, RunSpec, Settings, pack, run
 from ifmixup.training.run import choose_device, reproducible
+from task_graphs import with_labels, with_values
 
 FOLD = Fold(torch.arange(100), torch.arange(100, 140), torch.arange(140, 188))
 SPEC = RunSpec(
@@ -25,6 +26,28 @@ def test_validation_chooses_and_the_test_fold_is_read_at_that_epoch(mutag):
         for prefix in ("", "chosen_")
         for name in ("accuracy", "balanced_accuracy", "nll", "ece")
     }
+
+
+@pytest.mark.parametrize(
+    ("graphs", "metric", "sign", "names"),
+    [
+        (with_labels, "roc_auc", 1, {"roc_auc", "accuracy", "nll"}),
+        (with_values, "mae", -1, {"mae", "squared_error"}),
+    ],
+)
+def test_labels_and_values(graphs, metric, sign, names):
+    fold = Fold(torch.arange(30), torch.arange(30, 45), torch.arange(45, 60))
+    result = run(SPEC, pack(graphs()), fold)
+    assert result.metric == metric
+    scores, loss = result.curves[f"validation_{metric}"], result.curves["validation_loss"]
+    chosen = max(range(6), key=lambda epoch: (sign * scores[epoch], -loss[epoch]))
+    assert result.metrics[f"chosen_{metric}"] == result.curves[f"test_{metric}"][chosen]
+    assert set(result.metrics) == {*names, *(f"chosen_{name}" for name in names)}
+
+
+def test_the_metric_of_a_result():
+    assert RunResult({"test_mae": [1.0]}, {}, 1.0, 0.1).metric == "mae"
+    assert RunResult({"test_accuracy": [1.0]}, {}, 1.0, 0.1).metric == "accuracy"
 
 
 def test_under_the_papers_protocol_validation_is_trained_on(mutag, monkeypatch):

@@ -7,10 +7,12 @@ from torch_geometric.data import Data
 
 from ifmixup import augment
 from ifmixup.batches import take_apart
+from ifmixup.data import load
 from ifmixup.errors import InputError, TrainingError
 from ifmixup.nn import MODELS
 from ifmixup.training import Packed, Settings, Training, pack
 from ifmixup.training.training import model_inputs
+from task_graphs import with_labels, with_values
 
 TINY = {"epochs": 3, "hidden": 8, "layers": 2}
 
@@ -183,11 +185,96 @@ def test_directed_graphs_are_trained_on_as_the_model_reads_their_batch(model, me
     one.run_epoch()
     assert one.curves["train_loss"][0] == pytest.approx(loss_by_hand(make()), rel=1e-5)
 
-    batch = directed().batch(torch.arange(7, 10))
+    batch = one.data.batch(torch.arange(7, 10))
     with torch.no_grad():
         out = one.model.eval()(batch.x, batch.edge_index, batch.edge_weight, batch.batch)
     loss = F.cross_entropy(out, batch.y).item()
     assert one.curves["test_loss"][0] == pytest.approx(loss, rel=1e-5)
+
+
+def learn(data: Packed, method: str, **settings) -> Training:
+    options = {"epochs": 20, "hidden": 16, "layers": 2, "readout": "mean", "dropout": 0.0}
+    one = Training(
+        Settings(model="gin", method=method, **{**options, "batch_size": 10, **settings}),
+        data,
+        train=torch.arange(40),
+        test=torch.arange(40, 60),
+    )
+    while one.epoch < one.settings.epochs:
+        one.run_epoch()
+    return one
+
+
+@pytest.mark.parametrize("method", augment.names())
+def test_values_are_learnt_in_their_own_units(method):
+    data = pack(with_values())
+    one = learn(data, method)
+    guess = data.y[:40].nanmean(0)
+    naive = (data.y[40:] - guess).abs().nanmean(0).mean().item()
+    assert naive > 5
+    errors = one.curves["test_mae"]
+    assert min(errors) < naive / 2
+    assert one.curves["train_loss"][-1] < 0.6 < one.curves["train_loss"][0]
+    # The curve is what a user would get.
+    batch = one.data.batch(torch.arange(40, 60))
+    with torch.no_grad():
+        out = one.model.eval()(batch.x, batch.edge_index, None, batch.batch)
+    by_hand = (one.scaling.outputs(out) - data.y[40:]).abs().nanmean(0).mean().item()
+    assert errors[-1] == pytest.approx(by_hand, rel=1e-4)
+    assert 290 < one.scaling.outputs(out)[:, 0].mean() < 360
+
+
+@pytest.mark.parametrize("method", augment.names())
+def test_labels_are_learnt(method):
+    one = learn(pack(with_labels()), method)
+    assert max(one.curves["test_roc_auc"]) > 0.85
+    assert one.curves["train_loss"][-1] < 0.55 < one.curves["train_loss"][0]
+    assert set(one.latest["test"]) == {"roc_auc", "accuracy", "nll"}
+
+
+def test_nothing_is_learnt_of_the_test_graphs():
+    losses = []
+    for bend in (False, True):
+        graphs = with_values()
+        if bend:
+            graphs[50].x[:, 2] *= 1000
+            graphs[50].y = graphs[50].y * 1000
+        losses.append(learn(pack(graphs), "ifmixup", epochs=2).curves["train_loss"])
+    assert losses[0] == losses[1]
+
+
+def test_batches_without_a_known_target():
+    graphs = with_values()
+    for place, graph in enumerate(graphs):
+        if place % 2:
+            graph.y = torch.full((1, 2), torch.nan)
+    one = learn(pack(graphs), "none", epochs=2, batch_size=1)
+    assert all(0 < loss < 100 for loss in one.curves["train_loss"])
+    assert torch.isfinite(one.optimizer.weights).all()
+
+
+def test_there_must_be_something_to_learn():
+    graphs = with_values()
+    for graph in graphs[:40]:
+        graph.y = torch.full((1, 2), torch.nan)
+    with pytest.raises(InputError, match=r"None of the 40 graphs .* all are missing"):
+        learn(pack(graphs), "none")
+
+
+def test_classes_by_another_metric(mutag):
+    one = training(pack(load("MUTAG"), metric="roc_auc"))
+    one.run_epoch()
+    usual = training(mutag)
+    usual.run_epoch()
+    assert one.curves["train_loss"] == usual.curves["train_loss"]
+    assert one.latest["test"]["accuracy"] == usual.curves["test_accuracy"][0]
+    assert one.curves["test_roc_auc"] == [one.latest["test"]["roc_auc"]]
+
+
+def test_the_state_has_what_a_prediction_needs(mutag):
+    assert training(mutag).state_dict()["scaling"]["x_mean"].tolist() == [0] * 7
+    state = learn(pack(with_values()), "none", epochs=1).state_dict()
+    assert state["scaling"]["y_mean"][0] > 290
 
 
 @pytest.mark.parametrize("method", augment.names())

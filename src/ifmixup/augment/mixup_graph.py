@@ -62,11 +62,16 @@ class MixupGraph(Method):
     def apply_embeddings(self, h: Tensor, y: Tensor, plan: MixPlan) -> tuple[Tensor, Tensor]:
         """Mix representations ``h`` ``[B, D]`` and label rows ``y`` as ``plan`` says."""
 
-        def mixed(value: Tensor) -> Tensor:
-            lam = plan.lam.to(value.dtype).view(-1, *[1] * (value.dim() - 1))
-            return lam * value + (1 - lam) * value[plan.partner]
+        def share(value: Tensor) -> Tensor:
+            return plan.lam.to(value.dtype).view(-1, *[1] * (value.dim() - 1))
 
-        return mixed(h), mixed(y)
+        def mixed(value: Tensor) -> Tensor:
+            return share(value) * value + (1 - share(value)) * value[plan.partner]
+
+        # A missing label (NaN) counts only where its graph has a share.
+        lam = share(y)
+        rows = torch.where(lam == 1, y, torch.where(lam == 0, y[plan.partner], mixed(y)))
+        return mixed(h), rows
 
     def mix_embeddings(self, h: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Draw and mix in ``train`` mode; leave alone in ``eval`` mode."""

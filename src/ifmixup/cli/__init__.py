@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 
 import tyro
 
-from ifmixup.cli import audit, compare, datasets, report, reproduce, runs, show, train
+from ifmixup.cli import audit, compare, datasets, predict, report, reproduce, runs, show, train
 from ifmixup.cli.config import expand_config
+from ifmixup.cli.typed_words import TYPED
 from ifmixup.errors import IfmixupError
 
 DESCRIPTION = "Mix pairs of graphs to regularise graph classifiers, and see whether it helps."
@@ -18,6 +19,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "audit": audit.audit,
     "show": show.show,
     "train": train.train,
+    "predict": predict.predict,
     "compare": compare.compare,
     "reproduce": reproduce.reproduce,
     "runs": runs.runs,
@@ -28,6 +30,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; an error of ours is a line on stderr and exit code 2, not a traceback."""
     words = sys.argv[1:] if arguments is None else arguments
+    TYPED.set(("ifmixup", *words))
     try:
         return tyro.extras.subcommand_cli_from_dict(
             COMMANDS, prog="ifmixup", description=DESCRIPTION, args=expand_config(words)

@@ -12,36 +12,39 @@ from rich.progress import track
 
 from ifmixup.audit import Mixture
 from ifmixup.audit import audit as run_audit
-from ifmixup.data import load
+from ifmixup.cli.source_options import SourceOptions
 
 
 def audit(
-    dataset: Annotated[str, tyro.conf.Positional],
+    source: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")],
     *,
     pairs: int = 10_000,
     alpha: float = 20.0,
     beta: float = 1.0,
     seed: int = 0,
     root: Path | None = None,
+    options: Annotated[SourceOptions, tyro.conf.arg(name="")] = SourceOptions(),  # noqa: B008
 ) -> int:
-    """Mix random pairs of a dataset, take them apart again, and say whether all came back.
+    """Mix random pairs of a SOURCE, take them apart again, and say whether all came back.
 
     The exit code is 1 if the guarantee does not hold, and the reason is printed.
 
     Args:
-        dataset: A dataset's name, such as MUTAG.
+        source: A name (MUTAG, ogb:ogbg-molhiv), molecules.csv:smiles:label (or .csv.gz, .parquet),
+            a folder of TU, GraphML or JSON files, or a .pt file of PyG graphs.
         pairs: How many pairs of graphs.
         alpha: The ratio λ is drawn from Beta(alpha, beta).
         beta: See alpha.
         seed: Seeds pairs and ratios.
-        root: Where the dataset lies.
+        root: Where datasets with names lie.
+        options: How the SOURCE is read.
     """
     console = Console()
 
     def progress(mixtures: Iterable[Mixture], total: int) -> Iterable[Mixture]:
         return track(mixtures, "Mixing and recovering", total, console=Console(stderr=True))
 
-    graphs = load(dataset, root)
+    graphs = options.load(source, root)
     found = run_audit(graphs, pairs, alpha=alpha, beta=beta, seed=seed, progress=progress)
     known = found.pairs - found.identical
     console.print(f"{graphs.name}: {found.pairs:,} random pairs, λ ~ Beta({alpha:g}, {beta:g})")
@@ -52,8 +55,19 @@ def audit(
     )
     console.print(f"  pairs of two identical graphs      {found.identical:,} (λ cannot be known)")
     console.print(f"  mixtures that are a training graph {found.coinciding:,}")
+    if found.continuous:
+        console.print(
+            f"  continuous feature columns         {len(found.continuous):,} of "
+            f"{graphs.num_features:,}"
+        )
+        console.print(
+            "Losslessness is not guaranteed with continuous features: other graphs may have values "
+            "that these do not have, and training standardises them.",
+            soft_wrap=True,
+        )
     if found.holds:
-        console.print("Lossless: every mixed graph holds all of its pair.")
+        more = " in these graphs" if found.continuous else ""
+        console.print(f"Lossless{more}: every mixed graph holds all of its pair.")
         return 0
     console.print("NOT lossless:")
     for reason in found.reasons[:5]:

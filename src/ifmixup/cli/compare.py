@@ -12,7 +12,9 @@ from rich.console import Console
 from ifmixup.cli.config import to_toml
 from ifmixup.cli.engine_options import EngineOptions
 from ifmixup.cli.settings_options import SettingsOptions, typed
+from ifmixup.cli.source_options import SourceOptions
 from ifmixup.cli.typed_words import TYPED
+from ifmixup.data.skipped import summary
 from ifmixup.errors import InputError
 from ifmixup.study.commands import note_command
 from ifmixup.study.compare import compare as run_compare
@@ -24,8 +26,10 @@ class CompareOptions:
     """What to compare, how, and where.
 
     Attributes:
-        dataset: A dataset's name, such as MUTAG.
+        source: A name (MUTAG, ogb:ogbg-molhiv), molecules.csv:smiles:label (or .csv.gz, .parquet),
+            a folder of TU, GraphML or JSON files, or a .pt file of PyG graphs.
         settings: How to train; what is not typed is as recommended for dataset, model and method.
+        reading: How the SOURCE is read.
         models: Which models: gcn, gin, gat, gatv2.
         methods: Which methods; none is what the others are compared with.
         protocols: holdout (honest) and paper (optimistic); each has its own runs.
@@ -38,13 +42,14 @@ class CompareOptions:
         engine: Where runs execute.
         name: What to call the study; the results go to ifmixup-runs/NAME.
         folder: Where the results go instead.
-        root: Where the dataset lies.
+        root: Where datasets with names lie.
         retry_failed: Run again what failed before.
         print_config: Print the options that would be used, as TOML, and stop.
     """
 
-    dataset: tyro.conf.Positional[str]
+    source: tyro.conf.Positional[str]
     settings: Annotated[SettingsOptions, tyro.conf.arg(name="")]
+    reading: Annotated[SourceOptions, tyro.conf.arg(name="")]
     engine: Annotated[EngineOptions, tyro.conf.arg(name="")]
     models: tuple[str, ...] = ("gcn",)
     methods: tuple[str, ...] = ("none", "ifmixup")
@@ -69,17 +74,21 @@ def compare(options: Annotated[CompareOptions, tyro.conf.arg(name="")]) -> int:
     options from TOML or YAML; options that are typed override it.
     """
     if options.print_config:
-        hidden = ("settings", "engine", "print_config", "dataset")
+        hidden = ("settings", "reading", "engine", "print_config", "source")
         shown = {key: value for key, value in vars(options).items() if key not in hidden}
-        print(to_toml({**typed(options.settings), **shown, **vars(options.engine)}), end="")
+        others = {**vars(options.reading), **vars(options.engine)}
+        print(to_toml({**typed(options.settings), **shown, **others}), end="")
         return 0
     changes = typed(options.settings)
     if {"model", "method"} & changes.keys():
         raise InputError("compare takes --models and --methods, several of each.")
     console = Console()
+    dataset = options.reading.load(options.source, options.root)
+    for line in summary(dataset.skipped):
+        console.print(f"Skipped {line}", highlight=False, markup=False, soft_wrap=True)
     try:
         found = run_compare(
-            options.dataset,
+            dataset,
             options.models,
             options.methods,
             protocols=options.protocols,
@@ -92,7 +101,6 @@ def compare(options: Annotated[CompareOptions, tyro.conf.arg(name="")]) -> int:
             engine=options.engine.make(),
             name=options.name,
             folder=options.folder,
-            root=options.root,
             retry_failed=options.retry_failed,
             **changes,
         )

@@ -1,13 +1,17 @@
-"""``ifmixup datasets``: the statistics table of the datasets that are here."""
+"""``ifmixup datasets``: the statistics of a source, or of the paper's datasets that are here."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
 
+import tyro
 from rich.console import Console
 from rich.table import Table
 
+from ifmixup.cli.source_options import SourceOptions
 from ifmixup.data import NAMES, load, statistics
+from ifmixup.data.describe import describe
 from ifmixup.data.find import VARIABLE, find
 from ifmixup.errors import DatasetError
 
@@ -19,12 +23,35 @@ _CAPTION = (
 )
 
 
-def datasets(root: Path | None = None) -> int:
-    """Print the statistics of the paper's datasets that are available; nothing is downloaded.
+def datasets(
+    source: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")] = None,
+    *,
+    root: Path | None = None,
+    options: Annotated[SourceOptions, tyro.conf.arg(name="")] = SourceOptions(),  # noqa: B008
+) -> int:
+    """Print what a SOURCE holds; without one, the paper's datasets that are here.
+
+    Without a SOURCE nothing is downloaded.
 
     Args:
+        source: A name (MUTAG, ogb:ogbg-molhiv), molecules.csv:smiles:label (or .csv.gz, .parquet),
+            a folder of TU, GraphML or JSON files, or a .pt file of PyG graphs.
         root: A folder of TU zips, or a PyG root, to look in first.
+        options: How the SOURCE is read.
     """
+    return _all(root) if source is None else _one(source, root, options)
+
+
+def _one(source: str, root: Path | None, options: SourceOptions) -> int:
+    graphs = options.load(source, root)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console.print(graphs.name)
+    for word, text in describe(graphs):
+        console.print(f"  {word:15}{text}")
+    return 0
+
+
+def _all(root: Path | None) -> int:
     table = Table(title="Datasets", caption=_CAPTION, caption_justify="left")
     table.add_column("name", no_wrap=True)
     for column in ("graphs", "nodes", "edges", "features", "classes", "independent"):

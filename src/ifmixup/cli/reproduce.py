@@ -86,7 +86,7 @@ def reproduce(options: Annotated[ReproduceOptions, tyro.conf.arg(name="")]) -> i
         raise choose("search", options.search, SEARCHES)
     console = Console()
     if {"statistics", "all"} & set(options.experiments):
-        datasets(options.root)
+        datasets(root=options.root)
     if {"graph-size", "all"} & set(options.experiments):
         for dataset in SIZES_OF:
             console.print(sizes_table(dataset, graph_sizes(load(dataset, options.root))))

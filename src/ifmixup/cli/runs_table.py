@@ -20,16 +20,16 @@ def print_runs(records: Sequence[Record], console: Console) -> None:
         console.print("No runs.")
         return
     table = _table("dataset", "model", "method", "protocol", "status")
-    for column in ("repeat", "fold", "accuracy", "seconds"):
+    for column in ("repeat", "fold", _metric(records), "seconds"):
         table.add_column(column, justify="right")
     for record in records:
         result = record.result
-        accuracy = None if result is None else result.metrics.get("accuracy")
+        score = None if result is None else result.metrics.get(_metric([record]))
         table.add_row(
             *(printable(text) for text in marks(record).values()),
             str(record.spec.repeat),
             str(record.spec.fold),
-            "" if accuracy is None else f"{accuracy:.4f}",
+            "" if score is None else f"{score:.4f}",
             "" if result is None else f"{result.seconds:.1f}",
         )
     console.print(table)
@@ -45,7 +45,7 @@ def print_runs(records: Sequence[Record], console: Console) -> None:
     done = len(records) - len(failed)
     console.print(f"{done} done, {len(failed)} failed, {seconds:,.1f} s of training.")
     if done:
-        console.print("accuracy: on the test fold after the last epoch, nothing chosen.")
+        console.print(f"{_metric(records)}: on the test fold after the last epoch, nothing chosen.")
 
 
 def print_studies(folders: Iterable[Path], console: Console) -> None:
@@ -81,6 +81,14 @@ def marks(record: Record) -> dict[str, str]:
 def printable(text: str) -> str:
     """The text on one line, without what would steer a terminal: it may come from anywhere."""
     return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def _metric(records: Sequence[Record]) -> str:
+    """The metric that all these runs have, of several the most telling; or a word for it."""
+    results = [record.result for record in records if record.result is not None]
+    names = ("roc_auc", "average_precision", "accuracy", "mae")
+    shared = [name for name in names if all(name in result.metrics for result in results)]
+    return shared[0] if results and shared else "metric"
 
 
 def _table(*columns: str) -> Table:

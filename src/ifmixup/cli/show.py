@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 from rich.console import Console
+from torch_geometric.data import Data
 
-from ifmixup.data import load
+from ifmixup.cli.source_options import SourceOptions
+from ifmixup.data import GraphDataset
 from ifmixup.errors import InputError
 from ifmixup.report import draw_mixed_pair
 from ifmixup.report.feature_names import feature_names
@@ -17,26 +20,29 @@ from ifmixup.report.save_figure import check_output, save_figure
 
 
 def show(
-    dataset: Annotated[str, tyro.conf.Positional],
+    source: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")],
     a: Annotated[int, tyro.conf.Positional],
     b: Annotated[int, tyro.conf.Positional],
     *,
     lam: float = 0.75,
     output: Annotated[Path, tyro.conf.arg(aliases=("-o",))] = Path("mix.png"),
     root: Path | None = None,
+    options: Annotated[SourceOptions, tyro.conf.arg(name="")] = SourceOptions(),  # noqa: B008
 ) -> int:
-    """Draw two graphs of a dataset, the pair padded with dummy nodes, and the mixed graph.
+    """Draw two graphs of a SOURCE, the pair padded with dummy nodes, and the mixed graph.
 
     Args:
-        dataset: A dataset's name, such as MUTAG.
+        source: A name (MUTAG, ogb:ogbg-molhiv), molecules.csv:smiles:label (or .csv.gz, .parquet),
+            a folder of TU, GraphML or JSON files, or a .pt file of PyG graphs.
         a: The number of the first graph, counted from 0.
         b: The number of its partner.
         lam: The ratio λ in [0, 1]: the weight of the first graph.
         output: Where the picture goes: a png, svg or pdf file.
-        root: Where the dataset lies.
+        root: Where datasets with names lie.
+        options: How the SOURCE is read.
     """
     check_output(output)
-    graphs = load(dataset, root)
+    graphs = options.load(source, root)
     for index in (a, b):
         if not 0 <= index < len(graphs):
             raise InputError(
@@ -47,10 +53,19 @@ def show(
         *pair,
         lam,
         title=f"{graphs.name}: graph {a} (A) and graph {b} (B)",
-        features=feature_names(graphs.name, *pair),
+        features=_names(graphs, pair),
     )
     save_figure(figure, output)
     console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(f"Mixed {graphs.name} {a} and {b} with λ = {lam:g}: {take_pair(*pair, lam)}.")
     console.print(f"Saved as {output}")
     return 0
+
+
+def _names(graphs: GraphDataset, pair: tuple[Data, Data]) -> str | Sequence[str]:
+    """What the kinds of nodes are called: as the source says, if each node is of one kind."""
+    columns = () if graphs.encoder is None else graphs.encoder.nodes
+    kinds = columns[0].kinds if len(columns) == 1 else None
+    if kinds and all(isinstance(kind, str) for kind in kinds):
+        return [str(kind) for kind in kinds]
+    return feature_names(graphs.name, *pair)

@@ -34,12 +34,22 @@ def canonical(name: str) -> str:
     Raises:
         DatasetError: If ``name`` cannot be the name of a dataset.
     """
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
+    return _KNOWN.get(check_name(name).lower(), name)
+
+
+def is_name(text: str) -> bool:
+    """Whether ``text`` can be the name of a dataset."""
+    return bool(_NAME.fullmatch(text))
+
+
+def check_name(name: str) -> str:
+    """``name`` if it can be the name of a dataset."""
+    if not isinstance(name, str) or not is_name(name):
         raise DatasetError(
             f"{name!r} cannot be the name of a dataset: a name has letters, digits, '_', '.' and "
             f"'-' only. The paper's are {', '.join(NAMES)}."
         )
-    return _KNOWN.get(name.lower(), name)
+    return name
 
 
 def suggestion(name: str) -> str:

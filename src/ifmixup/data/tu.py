@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
-from torch_geometric.utils import coalesce, cumsum, degree, one_hot, remove_self_loops
+from torch_geometric.utils import coalesce, cumsum, degree, remove_self_loops
 
+from ifmixup.data.columns import Column
+from ifmixup.data.encoder import FeatureEncoder
 from ifmixup.data.files import TextFile
 from ifmixup.data.text import floats, integers, require
 from ifmixup.errors import DatasetError
@@ -21,8 +24,32 @@ MAX_ONE_HOT = 512 * 1024**2
 Files = Mapping[str, TextFile]
 
 
-def parse(files: Files, where: str, name: str) -> tuple[Data, dict[str, Tensor]]:
-    """All graphs of a dataset as one ``Data`` and the slices that cut it into graphs.
+@dataclass(frozen=True)
+class Parsed:
+    """What the files of a TU dataset say.
+
+    Attributes:
+        data: All graphs as one ``Data``.
+        slices: What cuts it into graphs.
+        class_names: The labels of the file, in the order of the class numbers.
+        encoder: How the features were made.
+    """
+
+    data: Data
+    slices: dict[str, Tensor]
+    class_names: list[str] | None
+    encoder: FeatureEncoder
+
+
+def parse(
+    files: Files,
+    where: str,
+    name: str,
+    encoder: FeatureEncoder | None = None,
+    *,
+    labelled: bool = True,
+) -> Parsed:
+    """All graphs of a dataset.
 
     As PyG's ``TUDataset`` does without attributes: ``x`` is the one-hot node labels, ``edge_attr``
     the one-hot edge labels, ``y`` the class numbers; self-loops go and edges are sorted. Where
@@ -33,33 +60,45 @@ def parse(files: Files, where: str, name: str) -> tuple[Data, dict[str, Tensor]]
         files: The files by what stands after ``NAME_``.
         where: The zip or folder they come from, for messages.
         name: The name of the dataset.
+        encoder: How to make the features, where other graphs have decided that.
+        labelled: Whether there are labels to be read.
 
     Raises:
         DatasetError: If a file is missing or broken; the message names it and the line.
     """
-    for part in ("A", "graph_indicator", "graph_labels"):
+    for part in ("A", "graph_indicator", "graph_labels")[: 3 if labelled else 2]:
         if part not in files:
             raise DatasetError(f"{where} has no {name}_{part}.txt, which {name} cannot do without.")
     graph = _graph_of_nodes(files["graph_indicator"])
-    y = _classes(files["graph_labels"], num_graphs=int(graph[-1]) + 1)
-    edges = _edges(files["A"], graph)
-    edge_attr = None
+    num_graphs = int(graph[-1]) + 1
+    edges = torch.from_numpy(_edges(files["A"], graph)).t()
+    alone = coalesce(remove_self_loops(edges)[0], num_nodes=len(graph))
+    carried = Data(edge_index=edges, num_nodes=len(graph))
+    carried.x, node_columns = _carried_by_nodes(files, alone, len(graph))
+    edge_columns = None
     if "edge_labels" in files:
-        edge_attr = _one_hot_labels(files["edge_labels"], len(edges), "edge", files["A"])
-
-    edge_index, edge_attr = remove_self_loops(torch.from_numpy(edges).t(), edge_attr)
+        labels = _labels(files["edge_labels"], edges.size(1), "edge", files["A"])
+        carried.edge_attr = labels
+        edge_columns = _columns(labels, "edge label", files["edge_labels"])
+    # Encoded before edges are merged: their one-hot labels then add up, as in PyG.
+    encoder = encoder or FeatureEncoder(node_columns, edge_columns)
+    (data,) = encoder.transform([carried])
+    edge_index, edge_attr = remove_self_loops(data.edge_index, data.get("edge_attr"))
     edge_index, edge_attr = coalesce(edge_index, edge_attr, num_nodes=len(graph))
-    x = _features(files, edge_index, len(graph))
 
     batch = torch.from_numpy(graph)
     nodes = cumsum(torch.bincount(batch))
     edge_graph = batch[edge_index[0]]
-    edges_of = cumsum(torch.bincount(edge_graph, minlength=len(y)))
-    slices = {"x": nodes, "edge_index": edges_of, "y": torch.arange(len(y) + 1)}
-    data = Data(x=x, edge_index=edge_index - nodes[edge_graph], y=y)
+    edges_of = cumsum(torch.bincount(edge_graph, minlength=num_graphs))
+    slices = {"x": nodes, "edge_index": edges_of}
+    data = Data(x=data.x, edge_index=edge_index - nodes[edge_graph])
+    class_names = None
+    if labelled:
+        data.y, class_names = _classes(files["graph_labels"], num_graphs)
+        slices["y"] = torch.arange(num_graphs + 1)
     if edge_attr is not None:
         data.edge_attr, slices["edge_attr"] = edge_attr, edges_of
-    return data, slices
+    return Parsed(data, slices, class_names, encoder)
 
 
 def _graph_of_nodes(file: TextFile) -> NDArray[np.int64]:
@@ -83,10 +122,12 @@ def _graph_of_nodes(file: TextFile) -> NDArray[np.int64]:
     return graph - 1
 
 
-def _classes(file: TextFile, num_graphs: int) -> Tensor:
+def _classes(file: TextFile, num_graphs: int) -> tuple[Tensor, list[str]]:
+    """The class numbers, and the label that each class has in the file."""
     labels = integers(file, columns=1)[:, 0]
     _check_count(file, len(labels), num_graphs, "graph of the graph indicator")
-    return torch.from_numpy(labels).unique(return_inverse=True)[1]
+    distinct, classes = torch.from_numpy(labels).unique(return_inverse=True)
+    return classes, [str(label) for label in distinct.tolist()]
 
 
 def _edges(file: TextFile, graph: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -107,10 +148,14 @@ def _edges(file: TextFile, graph: NDArray[np.int64]) -> NDArray[np.int64]:
     return edges
 
 
-def _features(files: Files, edge_index: Tensor, num_nodes: int) -> Tensor:
+def _carried_by_nodes(
+    files: Files, edge_index: Tensor, num_nodes: int
+) -> tuple[Tensor, tuple[Column, ...]]:
+    """What nodes carry, ``[nodes, columns]``: integers to be encoded, or floats."""
     indicator = files["graph_indicator"]
     if "node_labels" in files:
-        return _one_hot_labels(files["node_labels"], num_nodes, "node", indicator)
+        labels = _labels(files["node_labels"], num_nodes, "node", indicator)
+        return labels, _columns(labels, "node label", files["node_labels"])
     if "node_attributes" in files:
         file = files["node_attributes"]
         values = floats(file)
@@ -120,28 +165,35 @@ def _features(files: Files, edge_index: Tensor, num_nodes: int) -> Tensor:
             np.abs(values) <= torch.finfo(torch.float32).max,
             lambda row: f"{values[row].tolist()} is too large for a 32-bit float",
         )
-        return torch.from_numpy(values).float()
-    degrees = degree(edge_index[0], num_nodes, dtype=torch.long)
-    return _one_hot(degrees, int(degrees.max()) + 1, files["A"])
+        columns = tuple(Column(f"node attribute {i}") for i in range(values.shape[1]))
+        return torch.from_numpy(values).float(), columns
+    degrees = degree(edge_index[0], num_nodes, dtype=torch.long).unsqueeze(1)
+    return degrees, (_column(degrees[:, 0], "degree", 0, files["A"]),)
 
 
-def _one_hot_labels(file: TextFile, count: int, kind: str, other: TextFile) -> Tensor:
-    """One block of columns for each column of labels, from its smallest label to its largest."""
+def _labels(file: TextFile, count: int, kind: str, other: TextFile) -> Tensor:
     labels = torch.from_numpy(integers(file))
     _check_count(file, len(labels), count, f"{kind} of {other.where}")
-    labels = labels - labels.min(dim=0).values
-    widths = (labels.max(dim=0).values + 1).tolist()
-    blocks = [_one_hot(labels[:, i], width, file) for i, width in enumerate(widths)]
-    return torch.cat(blocks, dim=1)
+    return labels
 
 
-def _one_hot(index: Tensor, width: int, file: TextFile) -> Tensor:
-    if len(index) * width > MAX_ONE_HOT:
+def _columns(labels: Tensor, name: str, file: TextFile) -> tuple[Column, ...]:
+    """For each column of labels all whole numbers from its smallest label to its largest."""
+    several = labels.size(1) > 1
+    return tuple(
+        _column(column, f"{name} {i}" if several else name, int(column.min()), file)
+        for i, column in enumerate(labels.t())
+    )
+
+
+def _column(values: Tensor, name: str, first: int, file: TextFile) -> Column:
+    width = int(values.max()) - first + 1
+    if len(values) * width > MAX_ONE_HOT:
         raise DatasetError(
-            f"{file.where}: one-hot features of {len(index)} x {width} entries are more than the "
+            f"{file.where}: one-hot features of {len(values)} x {width} entries are more than the "
             f"{MAX_ONE_HOT} allowed. Make smaller features of your own with PyG's TUDataset."
         )
-    return one_hot(index, width)
+    return Column(name, tuple(range(first, first + width)))
 
 
 def _check_count(file: TextFile, found: int, expected: int, each: str) -> None:

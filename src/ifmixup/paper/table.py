@@ -90,7 +90,7 @@ def lines(experiment: Experiment, cells: Sequence[Cell]) -> list[Line]:
             Line(
                 cell=cell,
                 baseline=paired_difference(
-                    cell.reading.accuracy, base.reading.accuracy, cell.test_ratio
+                    cell.reading.scores, base.reading.scores, cell.test_ratio
                 )
                 if compared and base is not None
                 else None,
@@ -115,9 +115,10 @@ def rich_table(experiment: Experiment, cells: Sequence[Cell]) -> Table:
         caption=Text("\n".join(notes(found))),
         caption_justify="left",
     )
-    table.add_column("variant")
+    table.add_column("variant", no_wrap=True)
     for name in ("ours", "published", "differ-\nence", "to baseline\n[95 %]", "runs x\nepochs"):
-        table.add_column(name, no_wrap=True, justify="right")
+        # only the interval may take two lines where there is no room
+        table.add_column(name, no_wrap="[95 %]" not in name, justify="right")
     group = None
     for line in found:
         own_group = (line.cell.dataset, line.cell.protocol)

@@ -17,6 +17,7 @@ from ifmixup.study.commands import noted_commands
 from ifmixup.study.record import Record
 from ifmixup.study.store import Store
 from ifmixup.training import Settings
+from ifmixup.training.task import TITLES
 
 _WHAT_TO_DO = "Run ifmixup compare or ifmixup reproduce with this --folder first."
 
@@ -104,7 +105,8 @@ def gather(folders: Sequence[Path], command: str = "") -> Studies:
     ]
     if not paper and not cells:
         given = ", ".join(str(folder) for folder in folders)
-        raise InputError(f"{given} holds no finished runs. {_WHAT_TO_DO}")
+        left_out = "".join(f" {note}" for note in notes)
+        raise InputError(f"{given} holds no finished runs to show.{left_out} {_WHAT_TO_DO}")
     names = [folder.resolve().name for folder in folders]
     commands = [line for folder in folders for line in noted_commands(folder)]
     return Studies([*experiments, *own], [*paper.values(), *cells], notes, names, commands, command)
@@ -169,6 +171,9 @@ def _cell(records: Sequence[Record], name: str, dataset: str, protocol: str, met
         test_ratio=1 / (folds - 1),
     )
     assert cell is not None  # all of the runs are done
+    if cell.reading.metric != "accuracy":
+        title = TITLES[cell.reading.metric]
+        raise InputError(f"A report shows accuracies, not {title}: see the table in the folder.")
     return cell
 
 

@@ -18,7 +18,7 @@ from ifmixup.study.engines.local import LocalEngine
 from ifmixup.study.grid import PAPER_GRID, Grid, expand, load_grid
 from ifmixup.study.progress import Progress
 from ifmixup.study.search import NOTE, SEARCHES, halve
-from ifmixup.study.splits import Splits, load_splits, make_splits
+from ifmixup.study.splits import Splits, load_splits, make_splits, own_splits
 from ifmixup.study.store import Store
 from ifmixup.study.study import Study
 from ifmixup.training import PROTOCOLS, Packed, RunSpec, Settings, pack
@@ -54,12 +54,14 @@ def compare(
     on where it stopped.
 
     Args:
-        dataset: A dataset's name, or graphs with class numbers ``y``.
+        dataset: What :func:`ifmixup.data.load` takes: a dataset's name, a file, or graphs with
+            targets ``y``: class numbers, rows of labels or rows of values.
         models: ``gcn``, ``gin``, ``gat``, ``gatv2``.
         methods: Names of :func:`ifmixup.augment.names`; ``none`` is what the others are compared
             with.
         protocols: ``holdout`` (honest) and ``paper`` (optimistic); each has its own runs.
-        folds: How many folds.
+        folds: How many folds. A dataset that comes with a split of its own has that as its only
+            fold.
         repeats: How many times the cross-validation is repeated with other folds.
         seed: Seeds folds and runs.
         splits: A file with folds to use instead.
@@ -93,9 +95,7 @@ def compare(
     values = _grid(grid)
     study = Study(
         data=data,
-        splits=load_splits(splits, data)
-        if splits is not None
-        else make_splits(data, folds=folds, repeats=repeats, seed=seed),
+        splits=_splits(data, splits, folds, repeats, seed),
         seed=seed,
         settings={
             (protocol, model, method): expand(base(model, method), values)
@@ -124,7 +124,18 @@ def compare(
 
 
 def _packed(dataset: str | Sequence[Data], root: str | os.PathLike[str] | None) -> Packed:
-    return pack(load(dataset, root) if isinstance(dataset, str) else dataset)
+    return pack(load(dataset, root))
+
+
+def _splits(
+    data: Packed, path: str | os.PathLike[str] | None, folds: int, repeats: int, seed: int
+) -> Splits:
+    """The folds of a file, else the dataset's own split, else folds that are drawn."""
+    if path is not None:
+        return load_splits(path, data)
+    if data.split is not None:
+        return own_splits(data, repeats=repeats, seed=seed)
+    return make_splits(data, folds=folds, repeats=repeats, seed=seed)
 
 
 def _grid(grid: str | os.PathLike[str] | Grid | None) -> Grid:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from ifmixup.study.statistics import holm, paired_difference, verdict
 from ifmixup.study.study import Study, Trial
 from ifmixup.study.table import rich_table, to_csv, to_json, to_latex, to_markdown
 from ifmixup.study.table_row import Row
+from ifmixup.training.task import TITLES, higher_is_better, is_fraction
 
 BASELINE = "none"
 
@@ -26,6 +28,15 @@ def _to_text(rows: Sequence[Row]) -> str:
     console = Console(file=io.StringIO(), width=100, force_terminal=False)
     console.print(rich_table(rows))
     return console.file.getvalue()  # type: ignore[attr-defined]  # it is the StringIO above
+
+
+def _unit(row: Row) -> str:
+    """What a difference is in: accuracy is what everybody expects, another metric is named."""
+    if row.metric == "accuracy":
+        return "points"
+    if is_fraction(row.metric):
+        return f"points of {TITLES[row.metric]}"
+    return f"in {TITLES[row.metric]}, where lower is better"
 
 
 FORMATS: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
@@ -59,7 +70,7 @@ class Comparison:
         return [record for record in self.runs if record.status == "failed"]
 
     def readings(self) -> dict[Trial, Reading]:
-        """The accuracies of each protocol, model and method that has finished runs."""
+        """What was reached with each protocol, model and method that has finished runs."""
         found: dict[Trial, list[Run]] = {trial: [] for trial in self.study.settings}
         for record in self.runs:
             spec = record.spec
@@ -80,8 +91,8 @@ class Comparison:
         readings = self.readings()
         differences = {
             trial: paired_difference(
-                reading.accuracy,
-                readings[trial[0], trial[1], BASELINE].accuracy,
+                reading.scores,
+                readings[trial[0], trial[1], BASELINE].scores,
                 self.study.splits.test_ratio,
             )
             for trial, reading in readings.items()
@@ -107,14 +118,26 @@ class Comparison:
                     std_folds=reading.std_over_folds,
                     last=reading.last_mean,
                     difference=difference,
-                    verdict=None if difference is None else verdict(difference, adjusted[trial]),
+                    verdict=None
+                    if difference is None
+                    else verdict(
+                        difference,
+                        adjusted[trial],
+                        higher_is_better=higher_is_better(reading.metric),
+                    ),
                     runs=reading.runs,
                     failed=sum(reading.missing.values()),
                     optimistic=reading.optimistic,
                     adjusted_p=adjusted.get(trial),
+                    metric=reading.metric,
+                    undefined=len(reading.undefined),
                 )
             )
         return rows
+
+    def _pairs(self) -> str:
+        """What the pairs of a difference are: the folds, or repeats of a single one."""
+        return "folds" if any(fold for _, fold in self.study.splits.pairs) else "runs of one fold"
 
     def table(self, format: str = "text") -> str:
         """The table as ``text``, ``csv``, ``markdown``, ``latex`` or ``json``."""
@@ -128,11 +151,11 @@ class Comparison:
         for row in self.rows():
             if row.difference is None or row.adjusted_p is None:
                 continue
-            figures = row.difference
+            p = "unknown" if math.isnan(row.adjusted_p) else f"{row.adjusted_p:.2g}"
             lines.append(
                 f"{row.method} with {row.model} on {row.dataset} ({row.protocol}): {row.verdict}. "
-                f"Difference to {BASELINE} {row.difference_text()} points, "
-                f"p = {row.adjusted_p:.2g}, {figures.pairs} folds."
+                f"Difference to {BASELINE} {row.difference_text()} {_unit(row)}, "
+                f"p = {p}, {row.difference.pairs} {self._pairs()}."
             )
         if not lines:
             lines.append(f"Nothing to compare: {BASELINE} or the others are missing.")
@@ -140,6 +163,14 @@ class Comparison:
             lines.append(
                 f"{len(self.failed)} runs failed, the first with: {self.failed[0].error} "
                 f"(ifmixup runs {self.folder} lists them)"
+            )
+        if len(self.study.splits.folds) == 1:
+            lines.append("One fold shows no spread: with repeats it is trained on several times.")
+        if self.study.data.continuous and any(t[2] == "ifmixup" for t in self.study.settings):
+            lines.append(
+                f"{len(self.study.data.continuous)} of the {self.study.data.num_features} features "
+                f"are continuous and were standardised on the training graphs of each fold: that "
+                f"a mixed graph can be taken apart again is then not guaranteed."
             )
         return "\n".join([*lines, *self.notes])
 

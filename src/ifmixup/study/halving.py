@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ifmixup.errors import InputError, choose
-from ifmixup.study.protocols import Run, best_of_mean, read, validation_score
+from ifmixup.study.protocols import Run, best_of_mean, defined, read, validation_score
 from ifmixup.study.reading import mean
 from ifmixup.training import PROTOCOLS
+from ifmixup.training.task import higher_is_better
 
 _FOLDS = {1: 4, 2: 2}  # by the number of rungs that follow
 _LEAST_EPOCHS = 10
@@ -120,8 +121,8 @@ def cost(rungs: Sequence[Rung], repeats: int = 1) -> float:
 def score(protocol: str, runs: Sequence[Run], *, folds: int | None = None) -> float:
     """How good one setting is in a rung.
 
-    Under ``holdout`` the mean over folds of the best validation accuracy: test is not looked at.
-    Under ``paper`` the best point of the mean test curve.
+    Under ``holdout`` the mean over folds of the best validation metric: test is not looked at.
+    Under ``paper`` the best point of the mean test curve. More is better: an error is negative.
 
     Args:
         protocol: ``holdout`` or ``paper``.
@@ -134,10 +135,13 @@ def score(protocol: str, runs: Sequence[Run], *, folds: int | None = None) -> fl
     if not runs or len(runs) < (folds or 0):
         return math.nan
     reading = read(runs)  # checks that they belong together
-    if reading.protocol != protocol or len(reading.accuracy) < len(runs):
+    if reading.protocol != protocol or len(reading.chosen) < len(runs):
         raise InputError(f"The score is of the {protocol} runs of one setting; got others, too.")
     results = [result for _, result in runs]
     if protocol == "holdout":
-        return math.fsum(validation_score(result)[0] for result in results) / len(results)
+        judged = [r for r in results if defined(r.curves[f"validation_{r.metric}"])]
+        return mean({(0, i): validation_score(result)[0] for i, result in enumerate(judged)})
     epoch = best_of_mean(results)
-    return mean({(0, i): r.curves["test_accuracy"][epoch] for i, r in enumerate(results)})
+    curves = [result.curves[f"test_{result.metric}"] for result in results]
+    at_best = mean({(0, i): curve[epoch] for i, curve in enumerate(curves) if defined(curve)})
+    return at_best if higher_is_better(reading.metric) else -at_best

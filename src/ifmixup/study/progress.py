@@ -17,7 +17,9 @@ from rich.text import Text
 
 from ifmixup.study.engines.engine import Outcome
 from ifmixup.study.time_left import TimeLeft
-from ifmixup.training import RunSpec
+from ifmixup.training import RunResult, RunSpec
+from ifmixup.training.score import signed
+from ifmixup.training.task import TITLES
 
 SECONDS_BETWEEN_LINES = 30.0
 LINES_AT_LEAST = 10
@@ -56,6 +58,7 @@ class Progress:
         self.done = 0
         self.failed = 0
         self.best: tuple[float, RunSpec] | None = None
+        self.metric = "accuracy"
         self.time_left = TimeLeft(total, clock)
         self._clock = clock
         self._file = file or sys.stderr
@@ -110,12 +113,22 @@ class Progress:
             self.failed += 1
         else:
             self.done += 1
-            # In validation where there is one: the test fold is not for looking at on the way.
-            curve = outcome.result.curves.get("validation_accuracy")
-            accuracy = max(curve) if curve else outcome.result.metrics.get("accuracy", math.nan)
-            if not math.isnan(accuracy) and (self.best is None or accuracy > self.best[0]):
-                self.best = (accuracy, outcome.spec)
+            self._compare(outcome.spec, outcome.result)
         self._now_and_then()
+
+    def _compare(self, spec: RunSpec, result: RunResult) -> None:
+        """Keep the best run so far, by validation where there is one.
+
+        The test fold is not for looking at on the way.
+        """
+        self.metric = result.metric
+        curve = result.curves.get(f"validation_{self.metric}")
+        values = curve or [result.metrics.get(self.metric, math.nan)]
+        best = max(values, key=lambda value: signed(value, self.metric))
+        if math.isnan(best):
+            return
+        if self.best is None or signed(best, self.metric) > signed(self.best[0], self.metric):
+            self.best = (best, spec)
 
     def _now_and_then(self) -> None:
         """A line for a log, after a while or a tenth of the runs; the last one says the rest."""
@@ -150,9 +163,11 @@ class Progress:
     def _best(self) -> str:
         if self.best is None:
             return ""
-        accuracy, spec = self.best
+        value, spec = self.best
         name = f"{spec.settings.model} {spec.settings.method}"
-        return f", best so far: {name} {accuracy:.3f} (fold {spec.fold})"
+        if self.metric != "accuracy":
+            name = f"{name} {TITLES[self.metric]}"
+        return f", best so far: {name} {value:.3f} (fold {spec.fold})"
 
     def _say(self, text: str) -> None:
         print(text, file=self._file, flush=True)

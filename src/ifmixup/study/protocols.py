@@ -12,6 +12,8 @@ from ifmixup.errors import InputError
 from ifmixup.study.reading import Choice, Pair, Reading, mean
 from ifmixup.training import RunResult, RunSpec, Settings
 from ifmixup.training.run_spec import digest
+from ifmixup.training.score import signed
+from ifmixup.training.score import validation_score as training_score
 
 __all__ = ["Choice", "Reading", "Run", "best_of_mean", "chosen_epoch", "read", "validation_score"]
 
@@ -25,16 +27,19 @@ def read(
     settings: Sequence[Settings] | None = None,
     pairs: Collection[Pair] | None = None,
 ) -> Reading:
-    """Read the accuracy of one dataset, model, method and protocol.
+    """Read the metric of one dataset, model, method and protocol.
 
     Under ``holdout`` every fold has its own setting and epoch, those with the best validation
-    accuracy (among equals the lowest validation loss, then the first setting and the earliest
+    metric (among equals the lowest validation loss, then the first setting and the earliest
     epoch), and its test curve is read at that one point.
 
     Under ``paper`` the test curves of a repeat's folds are averaged and the best epoch of the mean
-    curve is taken, the earliest among equals; then the setting with the highest mean over repeats.
+    curve is taken, the earliest among equals; then the setting with the best mean over repeats.
     A setting with runs missing cannot win against one with more runs: a mean over fewer, maybe
     easier, folds is not comparable.
+
+    A fold where the metric is not defined, such as ROC-AUC where all graphs are of one class, has
+    no score.
 
     Args:
         runs: The finished runs, in any order if ``settings`` is given.
@@ -58,34 +63,47 @@ def read(
     expected = sorted({*(pairs or ()), *(place for trial in trials.values() for place in trial)})
     lost = {place: sum(place not in trial for trial in trials.values()) for place in expected}
     points = (_holdout if protocol == "holdout" else _paper)(trials)
-    curve = {at: trials[name][at].curves["test_accuracy"] for at, (name, _) in points.items()}
+    curves = {at: _test_curve(trials[name][at]) for at, (name, _) in points.items()}
+    curve = {at: values for at, values in curves.items() if defined(values)}
     return Reading(
         protocol=protocol,
-        accuracy={at: curve[at][epoch] for at, (_, epoch) in points.items()},
-        last={at: curve[at][-1] for at in points},
+        metric=found[0][1].metric,
+        scores={at: curve[at][points[at][1]] for at in curve},
+        last={at: values[-1] for at, values in curve.items()},
         chosen={at: Choice(relevant[name], epoch + 1) for at, (name, epoch) in points.items()},
         runs=len(found),
         missing={place: count for place, count in lost.items() if count},
+        undefined=tuple(at for at in curves if at not in curve),
     )
+
+
+def defined(curve: Sequence[float]) -> bool:
+    """Whether the metric is defined on the graphs of a curve: after one epoch at least."""
+    return not all(math.isnan(value) for value in curve)
 
 
 def chosen_epoch(result: RunResult) -> int:
     """The epoch, from 0, that validation chooses: the rule of :func:`ifmixup.training.run`.
 
-    The highest validation accuracy; among equals the lowest loss, then the earliest.
+    The best validation metric; among equals the lowest loss, then the earliest.
     """
-    scores = _validation_scores(result)
-    return max(range(len(scores)), key=scores.__getitem__)  # max keeps the first of equals
+    epochs = range(len(result.curves["validation_loss"]))
+    # max keeps the first of equals
+    return max(epochs, key=lambda epoch: training_score(result.curves, epoch))
 
 
 def validation_score(result: RunResult) -> tuple[float, float]:
-    """Validation accuracy and minus validation loss at the chosen epoch; NaN is the worst."""
-    return _validation_scores(result)[chosen_epoch(result)]
+    """Validation metric and minus validation loss at the chosen epoch; NaN is the worst.
+
+    Of a metric that is better when it is lower it is the negative: more is always better.
+    """
+    return training_score(result.curves, chosen_epoch(result))
 
 
 def best_of_mean(results: Sequence[RunResult]) -> int:
-    """The epoch, from 0, where the mean test curve is highest; the earliest among equals."""
-    curve = _mean_curve(results)
+    """The epoch, from 0, where the mean test curve is best; the earliest among equals."""
+    metric = results[0].metric
+    curve = [signed(value, metric) for value in _mean_curve(results)]
     return max(range(len(curve)), key=curve.__getitem__)
 
 
@@ -102,11 +120,11 @@ def _paper(trials: dict[str, Trial]) -> dict[Pair, tuple[str, int]]:
     read_off = {name: _best_epochs(trial) for name, trial in trials.items()}
 
     def score(name: str) -> tuple[int, float]:
-        accuracy = {
-            place: trials[name][place].curves["test_accuracy"][epoch]
-            for place, epoch in read_off[name].items()
-        }
-        return len(accuracy), _worst_if_nan(mean(accuracy))
+        results = trials[name]
+        curves = {place: _test_curve(result) for place, result in results.items()}
+        at_best = {p: curves[p][e] for p, e in read_off[name].items() if defined(curves[p])}
+        metric = next((result.metric for result in results.values()), "accuracy")
+        return len(results), signed(mean(at_best), metric)
 
     best = max(trials, key=score)
     return {place: (best, epoch) for place, epoch in read_off[best].items()}
@@ -123,17 +141,13 @@ def _best_epochs(trial: Trial) -> dict[Pair, int]:
 
 def _mean_curve(results: Sequence[RunResult]) -> list[float]:
     # fsum: the same accuracies in another order of folds are equal, not different in the last bit.
-    curves = (result.curves["test_accuracy"] for result in results)
-    return [_worst_if_nan(math.fsum(at) / len(at)) for at in zip(*curves, strict=True)]
+    whole = [_test_curve(result) for result in results]
+    curves = [curve for curve in whole if defined(curve)] or whole
+    return [math.fsum(at) / len(at) for at in zip(*curves, strict=True)]
 
 
-def _validation_scores(result: RunResult) -> list[tuple[float, float]]:
-    both = zip(result.curves["validation_accuracy"], result.curves["validation_loss"], strict=True)
-    return [(_worst_if_nan(accuracy), _worst_if_nan(-loss)) for accuracy, loss in both]
-
-
-def _worst_if_nan(value: float) -> float:
-    return -math.inf if math.isnan(value) else value
+def _test_curve(result: RunResult) -> list[float]:
+    return result.curves[f"test_{result.metric}"]
 
 
 def _name(settings: Settings) -> str:
@@ -154,10 +168,13 @@ def _check_together(runs: Sequence[Run]) -> str:
             "Runs of different datasets, models, methods, protocols, seeds or splits cannot be "
             "read as one. Read them group by group."
         )
+    metrics = sorted({result.metric for _, result in runs})
+    if len(metrics) > 1:
+        raise InputError(f"Runs of different metrics cannot be read as one: {', '.join(metrics)}.")
     for spec, result in runs:
-        needed = ["test_accuracy"]
+        needed = [f"test_{result.metric}"]
         if spec.protocol == "holdout":
-            needed += ["validation_accuracy", "validation_loss"]
+            needed += [f"validation_{result.metric}", "validation_loss"]
         for name in needed:
             length = len(result.curves.get(name, ()))
             if length != spec.settings.epochs:

@@ -27,24 +27,28 @@ class Choice:
 
 @dataclass(frozen=True)
 class Reading:
-    """Test accuracies of one dataset, model and method, fold by fold.
+    """What one dataset, model and method reached on the test folds, fold by fold.
 
     Attributes:
         protocol: ``holdout`` or ``paper``.
-        accuracy: By (repeat, fold), at the chosen setting and epoch.
+        metric: What the numbers are: ``accuracy``, ``roc_auc``, ``average_precision`` or ``mae``.
+        scores: By (repeat, fold), at the chosen setting and epoch.
         last: By (repeat, fold), at the last epoch of the chosen setting: no epoch is chosen.
         chosen: By (repeat, fold), what was chosen.
         runs: How many runs were looked at.
         missing: By (repeat, fold), how many runs should be there and are not; empty if all are.
             A mean over what is left is no substitute for them: show it with this count.
+        undefined: The (repeat, fold) where the metric is not defined, which have no score.
     """
 
     protocol: str
-    accuracy: dict[Pair, float]
+    metric: str
+    scores: dict[Pair, float]
     last: dict[Pair, float]
     chosen: dict[Pair, Choice]
     runs: int
     missing: dict[Pair, int]
+    undefined: tuple[Pair, ...] = ()
 
     @property
     def optimistic(self) -> bool:
@@ -58,18 +62,18 @@ class Reading:
 
     @property
     def mean(self) -> float:
-        """The mean accuracy over all folds of all repeats."""
-        return mean(self.accuracy)
+        """The mean over all folds of all repeats."""
+        return mean(self.scores)
 
     @property
     def std_over_repeats(self) -> float:
         """The standard deviation of the repeats' means; NaN for one repeat."""
-        return std_over_repeats(self.accuracy)
+        return std_over_repeats(self.scores)
 
     @property
     def std_over_folds(self) -> float:
         """The mean over repeats of the standard deviation over folds."""
-        return std_over_folds(self.accuracy)
+        return std_over_folds(self.scores)
 
     @property
     def last_mean(self) -> float:

@@ -107,7 +107,10 @@ class Splits:
 
 
 def make_splits(data: Packed, *, folds: int = 10, repeats: int = 1, seed: int = 0) -> Splits:
-    """Draw stratified folds; the same seed gives the same folds on every machine.
+    """Draw folds; the same seed gives the same folds on every machine.
+
+    Those of classes are stratified: each has its part of every class. Those of labels and values
+    are drawn at random.
 
     Args:
         data: The packed dataset.
@@ -117,15 +120,8 @@ def make_splits(data: Packed, *, folds: int = 10, repeats: int = 1, seed: int = 
     """
     if folds < 2 or repeats < 1:
         raise InputError(f"At least 2 folds and 1 repeat are needed; got {folds} and {repeats}.")
-    y = data.y.cpu().numpy()
-    classes, counts = np.unique(y, return_counts=True)
-    rarest, least = int(classes[counts.argmin()]), int(counts.min())
-    if least < folds:
-        cure = f"Use at most {least} folds" if least > 1 else "Leave that class out"
-        raise InputError(
-            f"Class {rarest} of {data.name} has {least} graph{'s' * (least > 1)}, but there are "
-            f"{folds} folds and each tests on every class. {cure}, or add graphs of that class."
-        )
+    y = _strata(data)
+    _check_enough(data, y, folds)
     made = []
     for repeat in range(repeats):
         # Legacy generators of numpy, seeded by a number of 32 bits, are the same everywhere.
@@ -143,6 +139,31 @@ def make_splits(data: Packed, *, folds: int = 10, repeats: int = 1, seed: int = 
             f"{data.name} is too small for {folds} folds: with one training graph a class there is "
             f"none for validation. Add graphs."
         )
+    return Splits(data.name, data.fingerprint, seed, tuple(made))
+
+
+def own_splits(data: Packed, *, repeats: int = 1, seed: int = 0) -> Splits:
+    """The dataset's own split, as a single fold.
+
+    Args:
+        data: The packed dataset, which has a ``split``.
+        repeats: How many times it is trained on; each time with draws of its own.
+        seed: Decides which tenth of the training graphs validates, where the split does not say.
+    """
+    if data.split is None:
+        raise InputError(f"{data.name} has no split of its own. Use make_splits.")
+    if repeats < 1:
+        raise InputError(f"At least 1 repeat is needed; got {repeats}.")
+    parts = {part: data.split.get(part, torch.empty(0)).long().tolist() for part in PARTS}
+    if not parts["validation"]:
+        rest = np.array(parts["train"])
+        chance = np.random.RandomState(int(digest(["splits", seed, 0])[:8], 16))
+        parts["validation"] = _stratified_tenth(rest, _strata(data), chance).tolist()
+        parts["train"] = np.setdiff1d(rest, parts["validation"]).tolist()
+    folds = [{"repeat": repeat, "fold": 0, **parts} for repeat in range(repeats)]
+    values = {"dataset": data.name, "data": data.fingerprint, "seed": seed, "folds": folds}
+    check_splits(values, data, f"The split of {data.name}")
+    made = (SplitFold(r, 0, *(tuple(parts[part]) for part in PARTS)) for r in range(repeats))
     return Splits(data.name, data.fingerprint, seed, tuple(made))
 
 
@@ -165,6 +186,28 @@ def load_splits(path: str | os.PathLike[str], data: Packed) -> Splits:
     )
     folds = sorted(found, key=lambda each: (each.repeat, each.fold))
     return Splits(values["dataset"], values["data"], values["seed"], tuple(folds))
+
+
+def _strata(data: Packed) -> np.ndarray:
+    """The class of each graph; where there are no classes, all are of one."""
+    return data.y.cpu().numpy() if data.task == "classes" else np.zeros(len(data), dtype=int)
+
+
+def _check_enough(data: Packed, y: np.ndarray, folds: int) -> None:
+    """See that there is a graph of every class for every fold to test on."""
+    classes, counts = np.unique(y, return_counts=True)
+    rarest, least = int(classes[counts.argmin()]), int(counts.min())
+    if least >= folds:
+        return
+    if data.task != "classes":
+        raise InputError(
+            f"{data.name} has {least} graphs, but there are {folds} folds. Use at most {least}."
+        )
+    cure = f"Use at most {least} folds" if least > 1 else "Leave that class out"
+    raise InputError(
+        f"Class {rarest} of {data.name} has {least} graph{'s' * (least > 1)}, but there are "
+        f"{folds} folds and each tests on every class. {cure}, or add graphs of that class."
+    )
 
 
 def _stratified_tenth(

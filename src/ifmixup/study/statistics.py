@@ -22,10 +22,10 @@ _EQUAL = 1e-12  # accuracies are fractions of whole numbers: what is nearer is r
 
 @dataclass(frozen=True)
 class Difference:
-    """How much better a method is than ``none`` on the same folds.
+    """How much more of the metric a method has than ``none`` on the same folds.
 
     Attributes:
-        mean: The mean difference in accuracy.
+        mean: The mean difference.
         low: The lower end of its 95 % interval; NaN where there is none.
         high: The upper end.
         p_value: Two-sided, of no difference; NaN where it cannot be known.
@@ -61,7 +61,7 @@ def paired_difference(
     limit of t; two small folds that happen to agree would then be proof.)
 
     Args:
-        method: The method's accuracy by (repeat, fold).
+        method: The method's metric by (repeat, fold).
         none: The same of ``none``. Folds that only one of the two has are left out.
         test_ratio: :math:`n_{test}/n_{train}`: 1 / (folds − 1) in a cross-validation.
         confidence: Of the interval.
@@ -103,16 +103,23 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def verdict(difference: Difference, adjusted_p: float, alpha: float = 0.05) -> str:
+def verdict(
+    difference: Difference,
+    adjusted_p: float,
+    alpha: float = 0.05,
+    *,
+    higher_is_better: bool = True,
+) -> str:
     """What the figures say, in plain words.
 
     Args:
         difference: The difference to ``none``.
         adjusted_p: Its p-value after :func:`holm`.
         alpha: Below it, the difference counts.
+        higher_is_better: Whether more of the metric is better; of an error, less is.
     """
     if math.isnan(adjusted_p) or math.isnan(difference.mean):
         return NOT_ENOUGH
     if adjusted_p >= alpha or difference.mean == 0:
         return NO_DIFFERENCE
-    return HELPS if difference.mean > 0 else HURTS
+    return HELPS if (difference.mean > 0) == higher_is_better else HURTS

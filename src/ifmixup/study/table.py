@@ -13,7 +13,8 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from ifmixup.study.table_row import NOTE, Row, percent
+from ifmixup.study.table_row import NOTE, Row
+from ifmixup.training.task import TITLES, is_fraction
 
 __all__ = ["Row", "rich_table", "to_csv", "to_json", "to_latex", "to_markdown"]
 
@@ -22,7 +23,7 @@ _HEAD = (
     "model",
     "method",
     "protocol",
-    "accuracy ± folds",
+    "{metric} ± folds",
     "± repeats",
     "last epoch",
     "difference to none [95 %]",
@@ -59,7 +60,7 @@ def rich_table(rows: Sequence[Row]) -> Table:
         caption_justify="left",
     )
     table.add_column("method", no_wrap=True)
-    table.add_column("accuracy\n± folds", no_wrap=True)
+    table.add_column(f"{_metric(rows)}\n± folds", no_wrap=True)
     if repeated:
         table.add_column("±\nrepeats", justify="right", no_wrap=True)
     table.add_column("last\nepoch", justify="right", no_wrap=True)
@@ -75,9 +76,9 @@ def rich_table(rows: Sequence[Row]) -> Table:
             name = Text(f"{row.dataset} {row.model}", style="bold")
             table.add_row(name, Text(row.protocol, style="bold"))
             group = own_group
-        cells = [row.method, row.accuracy_text()]
-        cells += [percent(row.std_repeats)] * repeated
-        cells += [percent(row.last)]
+        cells = [row.method, row.score_text()]
+        cells += [row.text(row.std_repeats)] * repeated
+        cells += [row.text(row.last)]
         cells += [row.difference_text(), row.verdict or ""] * compared
         table.add_row(*(Text(cell) for cell in cells))
     return table
@@ -101,7 +102,7 @@ def to_csv(rows: Sequence[Row]) -> str:
 
 def to_markdown(rows: Sequence[Row]) -> str:
     """A table with rounded figures for a README or an issue."""
-    lines = [_HEAD, ["---"] * len(_HEAD), *map(_cells, rows)]
+    lines = [_head(rows), ["---"] * len(_HEAD), *map(_cells, rows)]
     table = [f"| {' | '.join(_in_markdown(cell) for cell in line)} |" for line in lines]
     notes = [_in_markdown(note) for note in _notes(rows)]
     return "\n".join([*table, *(f"\n{note}" for note in notes), ""])
@@ -109,7 +110,9 @@ def to_markdown(rows: Sequence[Row]) -> str:
 
 def to_latex(rows: Sequence[Row]) -> str:
     r"""A ``tabular`` with rounded figures; the document needs ``\usepackage{booktabs}``."""
-    lines = [" & ".join(map(_in_latex, line)) + r" \\" for line in (_HEAD, *map(_cells, rows))]
+    lines = [
+        " & ".join(map(_in_latex, line)) + r" \\" for line in (_head(rows), *map(_cells, rows))
+    ]
     notes = [
         rf"\multicolumn{{{len(_HEAD)}}}{{p{{\linewidth}}}}{{\footnotesize {_in_latex(note)}}} \\"
         for note in _notes(rows)
@@ -118,15 +121,23 @@ def to_latex(rows: Sequence[Row]) -> str:
     return "\n".join([*parts, *lines[1:], r"\bottomrule", *notes, r"\end{tabular}", ""])
 
 
+def _metric(rows: Sequence[Row]) -> str:
+    return " / ".join(dict.fromkeys(TITLES[row.metric] for row in rows)) or "accuracy"
+
+
+def _head(rows: Sequence[Row]) -> list[str]:
+    return [name.format(metric=_metric(rows)) for name in _HEAD]
+
+
 def _cells(row: Row) -> list[str]:
     return [
         row.dataset,
         row.model,
         row.method,
         row.protocol,
-        row.accuracy_text(),
-        percent(row.std_repeats),
-        percent(row.last),
+        row.score_text(),
+        row.text(row.std_repeats),
+        row.text(row.last),
         row.difference_text(),
         row.verdict or "",
         f"{row.runs} ({row.failed} failed)" if row.failed else str(row.runs),
@@ -135,7 +146,13 @@ def _cells(row: Row) -> list[str]:
 
 def _notes(rows: Sequence[Row]) -> list[str]:
     """What must be read with the numbers."""
-    notes = ["Accuracy in %, differences in points."]
+    notes = []
+    for metric in dict.fromkeys(row.metric for row in rows) or ("accuracy",):
+        title = TITLES[metric][0].upper() + TITLES[metric][1:]
+        if is_fraction(metric):
+            notes.append(f"{title} in %, differences in points.")
+        else:
+            notes.append(f"{title} in the units of the target; lower is better.")
     if any(row.optimistic for row in rows):
         notes.append(f"* {NOTE}")
     notes += [
@@ -143,6 +160,12 @@ def _notes(rows: Sequence[Row]) -> list[str]:
         f"{row.runs + row.failed} runs failed and are not in these numbers."
         for row in rows
         if row.failed
+    ]
+    notes += [
+        f"{row.dataset} {row.model} {row.method} ({row.protocol}): on {row.undefined} folds the "
+        f"{TITLES[row.metric]} is not defined, as all graphs are of one class there."
+        for row in rows
+        if row.undefined
     ]
     return notes
 

@@ -8,6 +8,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
 from ifmixup.study.statistics import Difference
+from ifmixup.training.task import is_fraction
 
 NOTE = (
     "optimistic: the paper's protocol chooses the epoch, and the setting where there are several, "
@@ -25,16 +26,18 @@ class Row:
         model: The model's.
         method: The method's.
         protocol: How the numbers were read: ``holdout`` or ``paper``.
-        mean: The mean accuracy, from 0 to 1.
+        mean: The mean of the metric; an accuracy is from 0 to 1.
         std_repeats: The standard deviation over repeats; NaN for one.
         std_folds: The standard deviation over folds.
-        last: The mean accuracy of the last epoch.
+        last: The mean of the last epoch.
         difference: To ``none``; None for ``none`` itself.
         verdict: What it says in plain words.
         runs: How many runs are behind the row.
         failed: How many should be, and are not.
         optimistic: Whether the test folds took part in choosing.
         adjusted_p: The p-value after Holm's correction, which the verdict follows from.
+        metric: What the numbers are of.
+        undefined: On how many folds it is not defined.
     """
 
     dataset: str
@@ -51,6 +54,8 @@ class Row:
     failed: int
     optimistic: bool
     adjusted_p: float | None = None
+    metric: str = "accuracy"
+    undefined: int = 0
 
     def figures(self) -> dict[str, Any]:
         """All of it, unrounded, with None for what is not known."""
@@ -63,20 +68,26 @@ class Row:
             for name, value in values.items()
         }
 
-    def accuracy_text(self) -> str:
-        """Mean and standard deviation over folds in per cent, with a star if optimistic."""
-        spread = "" if math.isnan(self.std_folds) else f" ± {percent(self.std_folds)}"
-        return f"{percent(self.mean)}{spread}{'*' if self.optimistic else ''}"
+    def text(self, value: float, *, sign: bool = False) -> str:
+        """A number of the metric: a fraction in per cent, an error in its own units."""
+        if is_fraction(self.metric):
+            return percent(value, sign=sign)
+        return number(value, self.mean, sign=sign)
+
+    def score_text(self) -> str:
+        """Mean and standard deviation over folds, with a star if optimistic."""
+        spread = "" if math.isnan(self.std_folds) else f" ± {self.text(self.std_folds)}"
+        return f"{self.text(self.mean)}{spread}{'*' if self.optimistic else ''}"
 
     def difference_text(self) -> str:
-        """The difference to ``none`` in points, with its interval."""
+        """The difference to ``none`` with its interval, in points if the metric is a fraction."""
         found = self.difference
         if found is None:
             return ""
         interval = (
-            UNKNOWN if math.isnan(found.low) else f"{percent(found.low)}, {percent(found.high)}"
+            UNKNOWN if math.isnan(found.low) else f"{self.text(found.low)}, {self.text(found.high)}"
         )
-        return f"{percent(found.mean, sign=True)} [{interval}]"
+        return f"{self.text(found.mean, sign=True)} [{interval}]"
 
 
 def percent(value: float, *, sign: bool = False) -> str:
@@ -93,3 +104,17 @@ def percent(value: float, *, sign: bool = False) -> str:
         return "0.0"
     before = "−" if rounded < 0 else "+" if sign else ""
     return f"{before}{abs(rounded)}"
+
+
+def number(value: float, size: float, *, sign: bool = False) -> str:
+    """A number with as many decimals as ``size`` needs to show three digits that count.
+
+    A mean, its deviation and a difference to it are then written alike.
+    """
+    if not math.isfinite(value):
+        return UNKNOWN
+    large = math.floor(math.log10(abs(size))) if math.isfinite(size) and size else 0
+    text = f"{abs(value):.{max(0, 2 - large)}f}"
+    if not float(text):
+        return text
+    return f"{'−' if value < 0 else '+' if sign else ''}{text}"

@@ -12,7 +12,7 @@ import torch
 
 from ifmixup.errors import CheckpointError
 
-FORMAT, VERSION = "ifmixup-checkpoint", 2
+FORMAT, VERSION = "ifmixup-checkpoint", 3
 
 
 @dataclass(frozen=True)
@@ -20,8 +20,12 @@ class Checkpoint:
     """What a checkpoint holds.
 
     Attributes:
-        about: Plain values that say what was trained, on what: dataset, settings, seed, versions.
-        state: What :meth:`~ifmixup.training.Training.state_dict` gave.
+        about: Plain values that say what was trained, on what. ``data`` is what
+            :meth:`Packed.describe <ifmixup.training.Packed.describe>` gives, ``settings`` how it
+            was trained, ``versions`` what was installed, ``measured`` the metrics on graphs that
+            were held out; see :func:`ifmixup.training.fit.describe`.
+        state: What :meth:`~ifmixup.training.Training.state_dict` gave: ``model`` has the weights,
+            ``scaling`` what features and values were standardised by.
     """
 
     about: dict[str, Any]

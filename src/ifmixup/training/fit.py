@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from torch import Tensor
 
-from ifmixup.errors import CheckpointError
+from ifmixup.errors import CheckpointError, InputError
+from ifmixup.training.best_weights import BestWeights
 from ifmixup.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from ifmixup.training.packed import Packed
 from ifmixup.training.run import choose_device, reproducible
 from ifmixup.training.run_spec import digest
 from ifmixup.training.settings import Settings
 from ifmixup.training.training import Training
+from ifmixup.training.versions import versions
 
 SAVE_EVERY = 1.0  # seconds, at the end of an epoch; the first epoch is saved at once
 
@@ -26,7 +29,9 @@ def train(
     data: Packed,
     *,
     train: Tensor,
+    validation: Tensor | None = None,
     test: Tensor | None = None,
+    patience: int | None = None,
     seed: int = 0,
     device: str = "cpu",
     save: Path | None = None,
@@ -39,7 +44,10 @@ def train(
         settings: How to train.
         data: The packed dataset.
         train: The graphs to train on, as places in the dataset.
-        test: The graphs to look at after every epoch.
+        validation: The graphs that choose the epoch: the model that comes back has the weights of
+            the best one. Without them it has those of the last one.
+        test: The graphs to look at after every epoch, which choose nothing.
+        patience: Stop after so many epochs without a better one; needs ``validation``.
         seed: Seeds everything that is drawn.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
         save: Where checkpoints go.
@@ -47,39 +55,43 @@ def train(
             without the interruption.
         each_epoch: Called after each epoch.
     """
+    best = _best_weights(validation, patience)
     about = describe(settings, data, train, seed)
+    if best is not None and validation is not None:
+        about |= {"validated_on": digest(validation.tolist()), "patience": patience}
     with reproducible():
         training = Training(
-            settings, data.to(choose_device(device)), train=train, test=test, seed=seed
+            settings,
+            data.to(choose_device(device)),
+            train=train,
+            validation=validation,
+            test=test,
+            seed=seed,
         )
         if resume and save is not None and save.exists():
-            checkpoint = load_checkpoint(save)
-            _check_same(save, checkpoint.about, about)
-            try:
-                training.load_state_dict(checkpoint.state)
-            except (KeyError, RuntimeError, TypeError, ValueError) as error:
-                raise CheckpointError(f"{save} is a damaged checkpoint: {error}") from error
+            _resume(save, about, training, best)
         saved = -math.inf
-        while training.epoch < settings.epochs:
+        while training.epoch < settings.epochs and not (best is not None and best.over):
             training.run_epoch()
+            if best is not None:
+                best.look(training)
             if each_epoch is not None:
                 each_epoch(training)
             if save is not None and time.monotonic() - saved > SAVE_EVERY:
-                save_checkpoint(save, Checkpoint(about, training.state_dict()))
+                save_checkpoint(save, _checkpoint(about, training, best))
                 saved = time.monotonic()
+        if best is not None:
+            best.give_back(training)
         if save is not None:
-            save_checkpoint(save, Checkpoint(about, training.state_dict()))
+            save_checkpoint(save, _checkpoint(about, training, best))
     return training
 
 
 def describe(settings: Settings, data: Packed, train: Tensor, seed: int) -> dict[str, Any]:
     """What a checkpoint says of itself: all that its weights depend on."""
     return {
-        "dataset": data.name,
-        "data": data.fingerprint,
-        "num_features": data.num_features,
-        "num_classes": data.num_classes,
-        "edge_dim": data.edge_dim,
+        "data": data.describe(),
+        "fingerprint": data.fingerprint,
         "trained_on": digest(train.tolist()),
         "graphs": train.numel(),
         "seed": seed,
@@ -87,20 +99,70 @@ def describe(settings: Settings, data: Packed, train: Tensor, seed: int) -> dict
     }
 
 
+def _best_weights(validation: Tensor | None, patience: int | None) -> BestWeights | None:
+    if validation is not None and validation.numel():
+        return BestWeights(patience)
+    if patience is not None:
+        raise InputError(
+            "patience needs validation graphs, to see whether an epoch was better. Give "
+            "validation=, or leave patience out."
+        )
+    return None
+
+
+def _checkpoint(about: dict[str, Any], training: Training, best: BestWeights | None) -> Checkpoint:
+    state = training.state_dict()
+    if best is not None:
+        state["best"] = best.state_dict()
+    measured = _measured(training, best)
+    saved = datetime.now(timezone.utc).isoformat(timespec="seconds")
+    about = {**about, "versions": versions(), "saved": saved, "measured": measured}
+    return Checkpoint(about, state)
+
+
+def _measured(training: Training, best: BestWeights | None) -> dict[str, Any] | None:
+    """What the model's weights do on graphs that were held out; None if there are none.
+
+    The graphs that chose the epoch speak only where there are no others: they flatter it.
+    """
+    for part in ("test", "validation"):
+        if part in training.latest:
+            return {
+                "part": part,
+                "graphs": sum(y.size(0) for _, y in training.looked_at[part]),
+                "epoch": best.epoch if best is not None and best.given_back else training.epoch,
+                "metrics": training.latest[part],
+            }
+    return None
+
+
+def _resume(
+    path: Path, about: dict[str, Any], training: Training, best: BestWeights | None
+) -> None:
+    checkpoint = load_checkpoint(path)
+    _check_same(path, checkpoint.about, about)
+    try:
+        training.load_state_dict(checkpoint.state)
+        if best is not None:
+            best.load_state_dict(checkpoint.state["best"])
+    except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{path} is a damaged checkpoint: {error}") from error
+
+
 def _check_same(path: Path, stored: dict[str, Any], wanted: dict[str, Any]) -> None:
     """See that a checkpoint is of this training: other settings would not resume it."""
-    for name, value in wanted.items():
-        old = stored.get(name)
-        if name == "settings" and isinstance(old, dict):
+    for name in dict.fromkeys([*wanted, "validated_on"]):
+        old, value = stored.get(name), wanted.get(name)
+        if old == value:
+            continue
+        if isinstance(old, dict) and isinstance(value, dict):
             differ = sorted(k for k in {*old, *value} if old.get(k) != value.get(k))
-            if differ:
-                changes = ", ".join(f"{k} was {old.get(k)}, is {value.get(k)}" for k in differ)
-                raise CheckpointError(
-                    f"{path} was trained with other settings: {changes}. Resume with the same "
-                    f"settings, or save to another file."
-                )
-        elif old != value:
+            changes = ", ".join(f"{k} was {old.get(k)}, is {value.get(k)}" for k in differ)
             raise CheckpointError(
-                f"{path} is of another training: {name} was {old}, is {value}. Resume with the "
-                f"same, or save to another file."
+                f"{path} was trained with other {name}: {changes}. Resume with the same {name}, "
+                f"or save to another file."
             )
+        raise CheckpointError(
+            f"{path} is of another training: {name} was {old}, is {value}. Resume with the same, "
+            f"or save to another file."
+        )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from torch import Tensor
 from ifmixup.errors import InputError
 from ifmixup.training.packed import Packed
 from ifmixup.training.run_spec import RunSpec
+from ifmixup.training.score import Score, metric_of, validation_score
 from ifmixup.training.training import Training
 
 
@@ -38,10 +38,12 @@ class RunResult:
 
     Attributes:
         curves: A value an epoch: ``train_loss``, and ``validation_accuracy``, ``validation_loss``,
-            ``test_accuracy``, ``test_loss`` (no validation under ``paper``).
+            ``test_accuracy``, ``test_loss`` (no validation under ``paper``); ``validation_roc_auc``
+            and so on where the metric is another one.
         metrics: On the test graphs after the last epoch: ``accuracy``, ``balanced_accuracy``,
-            ``nll``, ``ece``; under ``holdout`` also ``chosen_accuracy`` and so on, at the epoch
-            that validation chose.
+            ``nll``, ``ece``, or what :func:`~ifmixup.training.metrics.metrics` gives for another
+            task; under ``holdout`` also ``chosen_accuracy`` and so on, at the epoch that validation
+            chose.
         seconds: The time of training and looking.
         prepare_seconds: The part of it that went into cutting and augmenting batches.
     """
@@ -50,6 +52,11 @@ class RunResult:
     metrics: dict[str, float]
     seconds: float
     prepare_seconds: float
+
+    @property
+    def metric(self) -> str:
+        """What the curves show: ``accuracy``, ``roc_auc``, ``average_precision`` or ``mae``."""
+        return metric_of(self.curves)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values."""
@@ -86,17 +93,12 @@ def run(
             test=fold.test,
             seed=spec.own_seed,
         )
-        best: tuple[float, float] | None = None
+        best: Score | None = None
         chosen: dict[str, float] = {}
         while training.epoch < spec.settings.epochs:
             training.run_epoch()
             if holdout:
-                # The highest validation accuracy; among equals the lowest loss, then the earliest.
-                loss = training.curves["validation_loss"][-1]
-                now = (
-                    training.curves["validation_accuracy"][-1],
-                    -math.inf if math.isnan(loss) else -loss,
-                )
+                now = validation_score(training.curves)
                 if best is None or now > best:
                     best, chosen = now, training.latest["test"]
             if each_epoch is not None:

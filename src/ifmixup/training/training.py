@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from ifmixup import augment
@@ -19,9 +19,12 @@ from ifmixup.graphs import Graphs, is_mirrored, select
 from ifmixup.nn import MODELS, Neighbours
 from ifmixup.training.flat_adamw import FlatAdamW
 from ifmixup.training.flat_parameters import flatten_parameters, is_flat
+from ifmixup.training.loss import loss_of, number_known
 from ifmixup.training.metrics import metrics
 from ifmixup.training.packed import Packed
+from ifmixup.training.scaling import Scaling
 from ifmixup.training.settings import Settings
+from ifmixup.training.task import LOSSES
 
 NODES_AT_ONCE = 10_000  # batches are prepared together up to about so many nodes
 
@@ -29,7 +32,9 @@ NODES_AT_ONCE = 10_000  # batches are prepared together up to about so many node
 class Training:
     """A model, its optimiser and its random state, ready for the next epoch.
 
-    The same arguments give the same numbers, bit for bit, on one kind of processor with one thread.
+    Continuous features and values are standardised as the graphs to train on have them; features of
+    0 and 1, classes and labels stay as they are. The same arguments give the same numbers, bit for
+    bit, on one kind of processor with one thread.
 
     Args:
         settings: How to train.
@@ -54,15 +59,18 @@ class Training:
             raise InputError(f"{data.name} has no edge attributes to use (use_edge_attr).")
         device = data.graphs.node_ptr.device
         self.settings = settings
-        self.data = data if settings.use_edge_attr else data.without_edge_attr()
         self.train = train.to(device)
+        self.scaling = _scaling(data, self.train)
+        data = data if settings.use_edge_attr else data.without_edge_attr()
+        self.data = replace(data, graphs=self.scaling.graphs(data.graphs, data.task))
+        self.loss = loss_of(data.task)
         self.order = torch.Generator().manual_seed(seed)
         options = settings.model_options()
         if settings.use_edge_attr:
             options["edge_dim"] = data.edge_dim
         torch.manual_seed(seed)
         self.model = MODELS[settings.model](
-            data.num_features, settings.hidden, settings.layers, data.num_classes, **options
+            data.num_features, settings.hidden, settings.layers, data.num_outputs, **options
         ).to(device)
         self.method = augment.create(
             settings.method,
@@ -89,7 +97,7 @@ class Training:
         self.epoch = 0
         self.curves: dict[str, list[float]] = {"train_loss": []}
         for name in self.looked_at:
-            self.curves |= {f"{name}_accuracy": [], f"{name}_loss": []}
+            self.curves |= {f"{name}_{data.metric}": [], f"{name}_loss": []}
         self.latest: dict[str, dict[str, float]] = {}
         self.seconds = 0.0
         self.prepare_seconds = 0.0
@@ -110,14 +118,16 @@ class Training:
             inputs = model_inputs(graphs, self.mirrored)
             self.prepare_seconds += time.perf_counter() - began
             h, y = self.method.mix_embeddings(self.model.embed(**inputs), graphs.graphs["y"])
-            loss = F.cross_entropy(self.model.classify(h), y)
+            loss = self.loss(self.model.classify(h), y)
             self.optimizer.zero_grad()
             loss.backward()
             self.optimizer.step()
             losses.append(loss.detach())
-            counts.append(graphs.num_graphs)
+            counts.append(graphs.num_graphs if self.data.task == "classes" else number_known(y))
         # Only here does the processor wait for a GPU.
-        mean_loss = float(np.average(torch.stack(losses).cpu().double().numpy(), weights=counts))
+        weights = [float(count) for count in counts]
+        values = torch.stack(losses).cpu().double().numpy()
+        mean_loss = float(np.average(values, weights=weights)) if any(weights) else 0.0
         if not math.isfinite(mean_loss):
             raise TrainingError(
                 f"The training loss is {mean_loss} in epoch {self.epoch + 1}. "
@@ -126,8 +136,9 @@ class Training:
         self.curves["train_loss"].append(mean_loss)
         for name in self.looked_at:
             self.latest[name] = self.look_at(name)
-            self.curves[f"{name}_accuracy"].append(self.latest[name]["accuracy"])
-            self.curves[f"{name}_loss"].append(self.latest[name]["nll"])
+            found, metric = self.latest[name], self.data.metric
+            self.curves[f"{name}_{metric}"].append(found[metric])
+            self.curves[f"{name}_loss"].append(found[LOSSES[self.data.task]])
         self.epoch += 1
         self.seconds += time.perf_counter() - start
 
@@ -145,8 +156,10 @@ class Training:
         """The metrics on ``validation`` or ``test``."""
         self.model.eval()
         with torch.inference_mode():
-            logits = [self.model(**inputs) for inputs, _ in self.looked_at[name]]
-        return metrics(torch.cat(logits), torch.cat([y for _, y in self.looked_at[name]]))
+            out = [self.model(**inputs) for inputs, _ in self.looked_at[name]]
+        y = torch.cat([y for _, y in self.looked_at[name]])
+        data, unit = self.data, self.scaling.y_std
+        return metrics(torch.cat(out), y, data.task, data.metric, unit)
 
     def state_dict(self) -> dict[str, Any]:
         """All that the next epoch depends on, as tensors and plain values."""
@@ -161,6 +174,8 @@ class Training:
             "device": self._device_state(),
             "epoch": self.epoch,
             "curves": self.curves,
+            "latest": self.latest,
+            "scaling": self.scaling.to_dict(),
             "seconds": self.seconds,
             "prepare_seconds": self.prepare_seconds,
         }
@@ -179,6 +194,7 @@ class Training:
             torch.get_device_module(device).set_rng_state(state["device"])
         self.epoch = state["epoch"]
         self.curves = {name: list(values) for name, values in state["curves"].items()}
+        self.latest = {name: dict(values) for name, values in state["latest"].items()}
         self.seconds = state["seconds"]
         self.prepare_seconds = state["prepare_seconds"]
 
@@ -209,10 +225,20 @@ class Training:
             yield from taken
 
     def _batches(self, index: Tensor, mirrored: bool) -> list[tuple[dict[str, Any], Tensor]]:
-        """What the model takes, and the classes, of graphs that are only looked at."""
+        """What the model takes, and the targets, of graphs that are only looked at."""
         parts = index.split(max(self.settings.batch_size, 256))
         cut = [select(self.data.graphs, part) for part in parts]
         return [(model_inputs(graphs, mirrored), graphs.graphs["y"]) for graphs in cut]
+
+
+def _scaling(data: Packed, train: Tensor) -> Scaling:
+    """What the training graphs are standardised by; there must be something to learn from them."""
+    if data.task != "classes" and not int(number_known(data.y[train])):
+        raise InputError(
+            f"None of the {train.numel()} graphs of {data.name} to train on has a target y that is "
+            f"known: all are missing (NaN)."
+        )
+    return Scaling.fit(data, train)
 
 
 def model_inputs(graphs: Graphs, mirrored: bool) -> dict[str, Any]:

@@ -12,7 +12,7 @@ def test_a_dot_a_fold_and_their_mean(studies, experiment):
     assert len(panel.rows) == 5
     dots, mean = panel.series[:2]
     cells = studies.groups(gcn)["MUTAG", "holdout"]
-    mine, base = cells["ifmixup"].reading.accuracy, cells["none"].reading.accuracy
+    mine, base = cells["ifmixup"].reading.scores, cells["none"].reading.scores
     assert dots.x == pytest.approx([100 * (mine[fold] - base[fold]) for fold in sorted(mine)])
     found = paired_difference(mine, base, cells["ifmixup"].test_ratio)
     assert mean.x == pytest.approx([100 * found.mean])

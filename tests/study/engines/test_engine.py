@@ -1,6 +1,7 @@
 import socket
 
-from ifmixup.study.engines.engine import Outcome, versions
+from ifmixup.study.engines.engine import Outcome
+from ifmixup.training.versions import versions
 from stored_runs import spec
 
 

@@ -12,8 +12,8 @@ import pytest
 import torch
 
 from ifmixup.errors import InputError, StoreError
-from ifmixup.study.engines.engine import versions
 from ifmixup.study.engines.local import LocalEngine
+from ifmixup.training.versions import versions
 
 
 @pytest.fixture(autouse=True)

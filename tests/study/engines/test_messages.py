@@ -2,9 +2,9 @@ import json
 import math
 
 from ifmixup.study.engines import messages
-from ifmixup.study.engines.engine import versions
 from ifmixup.study.engines.messages import order, outcome, perform
 from ifmixup.training import RunResult
+from ifmixup.training.versions import versions
 
 
 def test_there_and_back_as_text(make_task, mutag, expected, numbers):

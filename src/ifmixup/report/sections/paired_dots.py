@@ -23,7 +23,7 @@ def paired_dots(studies: Studies, experiment: Experiment) -> Section | None:
             continue
         series = []
         for row, (name, cell) in enumerate(others.items()):
-            mine, theirs = cell.reading.accuracy, base.reading.accuracy
+            mine, theirs = cell.reading.scores, base.reading.scores
             folds = sorted(mine.keys() & theirs.keys())
             dots = [100 * (mine[fold] - theirs[fold]) for fold in folds]
             dots = [value for value in dots if math.isfinite(value)]

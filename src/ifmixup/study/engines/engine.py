@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-import platform
 import socket
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import version
 from typing import Protocol
 
-import torch
-import torch_geometric
-
 from ifmixup.training import Fold, Packed, RunResult, RunSpec
+from ifmixup.training.versions import versions
 
 Task = tuple[RunSpec, Fold]
-
-
-def versions() -> dict[str, str]:
-    """The versions that a run's numbers may depend on."""
-    return {
-        "ifmixup": version("ifmixup"),
-        "python": platform.python_version(),
-        "torch": torch.__version__,
-        "torch_geometric": torch_geometric.__version__,
-    }
 
 
 @dataclass(frozen=True)

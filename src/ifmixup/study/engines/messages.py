@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 
-from ifmixup.study.engines.engine import Outcome, Task, versions
+from ifmixup.study.engines.engine import Outcome, Task
 from ifmixup.training import Fold, Packed, RunResult, RunSpec, run
+from ifmixup.training.versions import versions
 
 Message = dict[str, Any]
 

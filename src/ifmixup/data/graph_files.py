@@ -1,0 +1,217 @@
+"""A folder of graphs, a GraphML or node-link JSON file each, which nobody vouches for."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+from ifmixup.data.encoder import FeatureEncoder
+from ifmixup.data.networkx_graphs import read_networkx, target_cells
+from ifmixup.data.raw import RawGraphs
+from ifmixup.data.skipped import Skips
+from ifmixup.data.table import Table
+from ifmixup.errors import DatasetError, import_extra
+
+MAX_FILE = 100 * 1024**2
+"""The largest file of one graph, in bytes."""
+
+MAX_BYTES = 2 * 1024**3
+"""The most bytes that all files of a folder may hold."""
+
+LABELS = "labels.csv"
+"""The file beside the graphs that has their labels: its first column is the file, or its stem."""
+
+
+class _BadFileError(ValueError):
+    """A file that is no graph; the message says why."""
+
+
+def graph_files(folder: Path) -> list[Path]:
+    """The GraphML and JSON files of a folder, in the order of their names."""
+    return sorted(path for path in folder.iterdir() if path.suffix.lower() in _READERS)
+
+
+def read_graph_files(
+    folder: Path,
+    *,
+    label: str | None = None,
+    identifier: str | None = None,
+    task: str | None = None,
+    strict: bool = False,
+    encoder: FeatureEncoder | None = None,
+    labelled: bool = True,
+) -> RawGraphs:
+    """The graphs of a folder. A file that is no graph is skipped.
+
+    Args:
+        folder: The folder.
+        label: The column of ``labels.csv``, or several separated by commas; without that file the
+            attribute of the graphs.
+        identifier: The attribute of a graph that identifies it; by default its file without the
+            ending.
+        task: classes, labels or values; by default as the labels look.
+        strict: Whether the first file that cannot be used is an error.
+        encoder: How the features will be made, where other graphs have decided that.
+        labelled: Whether there are labels to be read.
+
+    Raises:
+        DatasetError: If there is no graph, or labels and attributes do not fit together.
+    """
+    files = graph_files(folder)
+    total = sum(path.stat().st_size for path in files)
+    if total > MAX_BYTES:
+        raise DatasetError(f"{folder} holds {total} bytes, more than the {MAX_BYTES} allowed.")
+    skips = Skips(str(folder), strict)
+    graphs, read, lines = [], [], []
+    for line, path in enumerate(files, 1):
+        try:
+            graphs.append(_READERS[path.suffix.lower()](_content(path)))
+        except _BadFileError as error:
+            skips.add(line, path.name, str(error))
+            continue
+        read.append(path)
+        lines.append(line)
+    if not graphs:
+        first = f", the first: {skips.lines[0]}" if skips.lines else ""
+        raise DatasetError(
+            f"{folder} has no graph that can be used; {len(skips.lines)} were skipped{first}."
+        )
+    cells, names = None, None
+    if labelled and (folder / LABELS).is_file():
+        cells, names = _labels(folder / LABELS, read, label)
+    elif labelled:
+        cells = target_cells(graphs, label)
+    ids = [path.stem for path in read]
+    if identifier is not None:
+        found = zip(graphs, ids, strict=True)
+        ids = [str(graph.graph.get(identifier, stem)) for graph, stem in found]
+    raw = read_networkx(
+        graphs,
+        cells,
+        where=str(folder),
+        skips=skips,
+        ids=ids,
+        target_names=names,
+        task=task,
+        encoder=encoder,
+    )
+    raw.name = folder.resolve().name
+    raw.lines, raw.texts = lines, [path.name for path in read]
+    return raw
+
+
+def _content(path: Path) -> bytes:
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(MAX_FILE + 1)
+    except OSError as error:
+        raise _BadFileError(f"it cannot be read: {error}") from error
+    if len(content) > MAX_FILE:
+        raise _BadFileError(f"more than the {MAX_FILE} bytes allowed")
+    return content
+
+
+def _graphml(content: bytes) -> Any:
+    networkx = import_extra("networkx", "plot")
+    _refuse_doctype(content)
+    try:
+        graph = networkx.read_graphml(io.BytesIO(content))
+    # A strange file makes it raise NetworkXError, KeyError, ValueError, TypeError, ...
+    except Exception as error:
+        raise _BadFileError(f"not GraphML that NetworkX can read: {error}") from error
+    for _, _, attributes in graph.edges(data=True):
+        attributes.pop("id", None)  # the name of the edge in the file, no feature of it
+    return graph
+
+
+def _refuse_doctype(content: bytes) -> None:
+    """No document type, so no entities: a few lines of them can unfold to gigabytes."""
+
+    def refuse(*_: Any) -> None:
+        raise _BadFileError("it has a DOCTYPE, which GraphML does not need; refused")
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
+    parser.EntityDeclHandler = refuse
+    try:
+        parser.Parse(content, True)
+    except expat.ExpatError as error:
+        raise _BadFileError(f"not XML: {error}") from error
+
+
+def _node_link(content: bytes) -> Any:
+    networkx = import_extra("networkx", "plot")
+    try:
+        values = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise _BadFileError(f"not JSON: {error}") from error
+    if not isinstance(values, dict) or not isinstance(values.get("nodes"), list):
+        raise _BadFileError("not node-link JSON: there is no list 'nodes'")
+    links = values.get("links", values.get("edges"))  # newer NetworkX writes "edges"
+    if not isinstance(links, list):
+        raise _BadFileError("not node-link JSON: there is no list 'links' or 'edges'")
+    about = values.get("graph", {})
+    graph = networkx.DiGraph() if values.get("directed") is True else networkx.Graph()
+    graph.graph.update(about if isinstance(about, dict) else {})
+    for place, node in enumerate(values["nodes"]):
+        key = _key(node, "id", f"node {place}")
+        if key in graph:
+            raise _BadFileError(f"node {key!r} stands twice")
+        graph.add_node(key)
+        graph.nodes[key].update(_others(node, "id"))
+    for place, link in enumerate(links):
+        ends = (_key(link, "source", f"link {place}"), _key(link, "target", f"link {place}"))
+        for end in ends:
+            if end not in graph:
+                raise _BadFileError(f"link {place} has an end {end!r} that is no node")
+        graph.add_edge(*ends)
+        graph.edges[ends].update(_others(link, "source", "target", "key"))
+    return graph
+
+
+def _key(values: Any, name: str, what: str) -> str | int | float:
+    key = values.get(name) if isinstance(values, dict) else None
+    if not isinstance(key, str | int | float):
+        raise _BadFileError(f"{what} has no {name!r} that is a text or a number")
+    return key
+
+
+def _others(values: dict[str, Any], *without: str) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if key not in without}
+
+
+_READERS: dict[str, Callable[[bytes], Any]] = {".graphml": _graphml, ".json": _node_link}
+
+
+def _labels(
+    path: Path, files: Sequence[Path], label: str | None
+) -> tuple[list[list[str]], list[str]]:
+    """The labels of the files, and what the columns are called."""
+    table = Table(path)
+    if label is None:
+        places = list(range(1, len(table.columns)))
+    elif label in table.columns:
+        places = [table.place(label)]
+    else:
+        places = [table.place(name.strip()) for name in label.split(",")]
+    if not places:
+        raise DatasetError(f"{path} needs two columns, file and label; it has only one.")
+    known: dict[str, list[str]] = {}
+    for row in table.rows([0, *places]):
+        if row.problem is not None:
+            raise DatasetError(f"{path}, line {row.line}: {row.problem}.")
+        name = row.cells[0].strip()
+        if name in known:
+            raise DatasetError(f"{path}, line {row.line}: {name!r} stands there twice.")
+        known[name] = row.cells[1:]
+    nothing = [""] * len(places)
+    cells = [known.get(file.name, known.get(file.stem, nothing)) for file in files]
+    if all(row == nothing for row in cells):
+        raise DatasetError(
+            f"{path} has no label for any of the {len(files)} files, such as {files[0].name!r}."
+        )
+    return cells, [table.columns[place] for place in places]

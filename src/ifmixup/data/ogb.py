@@ -1,0 +1,251 @@
+"""Graph-property datasets of the Open Graph Benchmark, from the text files that OGB unpacks.
+
+OGB's own cache is a pickle, which could run anything; the text it is made of lies beside it.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import importlib.util
+import warnings
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch_geometric.data import Data
+
+from ifmixup.data.files import TextFile
+from ifmixup.data.find import PathLike, cache_folder, root_folder, variable_folder
+from ifmixup.data.raw import RawGraphs
+from ifmixup.data.skipped import Skips
+from ifmixup.data.targets import number_targets
+from ifmixup.data.text import floats, integers
+from ifmixup.errors import DatasetError, InputError, MissingExtraError, choose
+
+PREFIX = "ogb:"
+"""What the names of these datasets begin with: ``ogb:ogbg-molhiv``."""
+
+MAX_BYTES = 4 * 1024**3
+"""The most text, in bytes and unpacked, that one file may hold."""
+
+_TASKS = {
+    "binary classification": "labels",
+    "multiclass classification": "classes",
+    "regression": "values",
+}
+_METRICS = {"rocauc": "roc_auc", "ap": "average_precision", "acc": "accuracy", "mae": "mae"}
+_PARTS = {"train": "train", "valid": "validation", "test": "test"}
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What OGB says of a dataset."""
+
+    task: str
+    metric: str
+    split: str
+    both_directions: bool
+    folders: tuple[str, ...]
+
+
+def read_ogb(
+    name: str,
+    root: PathLike | None = None,
+    *,
+    metric: str | None = None,
+    labelled: bool = True,
+) -> tuple[RawGraphs, str | None]:
+    """A dataset such as ``ogbg-molhiv``, and the metric that OGB judges it by.
+
+    Args:
+        name: OGB's name of the dataset.
+        root: The folder in which OGB's ``ogbg_molhiv`` lies; then that of ``IFMIXUP_DATA``, the
+            folder ``dataset`` here (OGB's habit) and the cache are looked into.
+        metric: A metric that the user prefers.
+        labelled: Whether there are labels to be read.
+
+    Raises:
+        MissingExtraError: If the package ``ogb`` is not installed.
+        DatasetError: If the dataset is not on the disk, or its files are broken.
+    """
+    facts = _facts(name)
+    folder = _folder(name, facts, root)
+    raw = folder / "raw"
+    nodes = _integers(raw, "num-node-list.csv.gz")[:, 0]
+    edges = _integers(raw, "num-edge-list.csv.gz")[:, 0]
+    if len(nodes) != len(edges) or bool((nodes < 0).any()) or bool((edges < 0).any()):
+        raise DatasetError(f"{raw}: the numbers of nodes and edges do not fit together.")
+    graphs = _graphs(raw, nodes, edges, facts.both_directions)
+    targets = None
+    if labelled:
+        labels = _labels(raw, len(nodes))
+        names = [name] if labels.size(1) == 1 else [f"{name}[{i}]" for i in range(labels.size(1))]
+        targets = number_targets(labels, names, facts.task)
+    found = RawGraphs(
+        name=name,
+        where=str(folder),
+        graphs=graphs,
+        skips=Skips(str(folder)),
+        targets=targets,
+        split=_split(folder / "split" / facts.split, len(nodes)),
+    )
+    return found, metric or _metric(name, facts)
+
+
+def _facts(name: str) -> _Facts:
+    """What the table inside the package says; the package itself is not run."""
+    spec = importlib.util.find_spec("ogb")
+    places = [] if spec is None else list(spec.submodule_search_locations or [])
+    tables = [Path(place, "graphproppred", "master.csv") for place in places]
+    table = next((path for path in tables if path.is_file()), None)
+    if table is None:
+        raise MissingExtraError(
+            f"{PREFIX}{name} needs the package 'ogb', which is not installed. Install it with: "
+            "pip install 'ifmixup[ogb]'"
+        )
+    with table.open(encoding="utf-8", newline="") as stream:
+        header, *rows = csv.reader(stream)
+    if name not in header[1:]:
+        raise choose("OGB dataset", name, header[1:])
+    facts = {row[0]: row[header.index(name)] for row in rows}
+    if facts["task type"] not in _TASKS:
+        raise InputError(
+            f"{name} is about {facts['task type']}, which ifmixup does not do. It does: "
+            f"{', '.join(_TASKS)}."
+        )
+    return _Facts(
+        task=_TASKS[facts["task type"]],
+        metric=facts["eval metric"],
+        split=facts["split"],
+        both_directions=facts["add_inverse_edge"] == "True",
+        folders=(name.replace("-", "_"), facts["download_name"]),
+    )
+
+
+def _metric(name: str, facts: _Facts) -> str | None:
+    if facts.metric not in _METRICS:
+        warnings.warn(
+            f"OGB judges {name} by {facts.metric.upper()}, which ifmixup does not have; the usual "
+            "metric of the task is used instead. Do not compare it with OGB's leaderboard.",
+            stacklevel=4,
+        )
+    return _METRICS.get(facts.metric)
+
+
+def _folder(name: str, facts: _Facts, root: PathLike | None) -> Path:
+    named = [root_folder(root), variable_folder()]
+    places = [*(place for place in named if place is not None), Path("dataset"), cache_folder()]
+    for place in places:
+        for folder in (place, *(place / name for name in facts.folders)):
+            if (folder / "raw" / "num-node-list.csv.gz").is_file():
+                return folder
+    raise DatasetError(
+        f"There is no {facts.folders[0]}/raw/num-node-list.csv.gz in "
+        f"{', '.join(str(place) for place in places)}. Let OGB download it once, "
+        f"ogb.graphproppred.GraphPropPredDataset({name!r}, root=FOLDER), and give root=FOLDER "
+        "(--root)."
+    )
+
+
+def _graphs(
+    raw: Path, nodes: NDArray[np.int64], edges: NDArray[np.int64], both_directions: bool
+) -> list[Data]:
+    count_nodes, count_edges = int(nodes.sum()), int(edges.sum())
+    ends = torch.empty(0, 2, dtype=torch.long)
+    if count_edges:
+        ends = torch.from_numpy(_integers(raw, "edge.csv.gz", columns=2))
+    _check_rows(raw, "edge.csv.gz", len(ends), count_edges)
+    x = _features(raw, "node-feat.csv.gz", count_nodes)
+    attributes = _features(raw, "edge-feat.csv.gz", count_edges)
+    node_counts, edge_counts = nodes.tolist(), edges.tolist()
+    ends_of = ends.split(edge_counts)
+    x_of = None if x is None else x.split(node_counts)
+    attributes_of = None if attributes is None else attributes.split(edge_counts)
+    graphs = []
+    for place, number in enumerate(node_counts):
+        edge_index = ends_of[place].t()
+        graph = Data(edge_index=edge_index, num_nodes=number)
+        if both_directions:
+            graph.edge_index = torch.cat([edge_index, edge_index.flip(0)], dim=1)
+        if x_of is not None:
+            graph.x = x_of[place]
+        if attributes_of is not None:
+            graph.edge_attr = attributes_of[place].repeat(2 if both_directions else 1, 1)
+        graphs.append(graph)
+    return graphs
+
+
+def _features(raw: Path, name: str, rows: int) -> Tensor | None:
+    """Whole numbers as categories, other numbers as floats; None if there is no such file."""
+    if not (raw / name).is_file() or not rows:
+        return None
+    values = floats(_text(raw / name))
+    _check_rows(raw, name, len(values), rows)
+    whole = bool((values == np.rint(values)).all()) and bool((np.abs(values) < 2**53).all())
+    return torch.from_numpy(values.astype(np.int64)) if whole else torch.from_numpy(values).float()
+
+
+def _labels(raw: Path, rows: int) -> Tensor:
+    """The labels ``[graphs, T]``; an empty field is NaN."""
+    path = raw / "graph-label.csv.gz"
+    found = []
+    for line, fields in enumerate(_fields(_text(path)), 1):
+        try:
+            found.append([float(field) if field.strip() else float("nan") for field in fields])
+        except ValueError as error:
+            raise DatasetError(f"{path}, line {line}: {error}.") from error
+        if len(fields) != len(found[0]):
+            raise DatasetError(
+                f"{path}, line {line}: expected {len(found[0])} columns, found {len(fields)}."
+            )
+    _check_rows(raw, path.name, len(found), rows)
+    return torch.tensor(found, dtype=torch.float64)
+
+
+def _fields(file: TextFile) -> Iterator[list[str]]:
+    # A line of one column may be empty, and is then a label that is not known.
+    for line in file.content.decode("ascii", errors="replace").splitlines():
+        yield line.split(",")
+
+
+def _split(folder: Path, count: int) -> dict[str, Tensor] | None:
+    """OGB's own parts; None if they are not there."""
+    if not all((folder / f"{part}.csv.gz").is_file() for part in _PARTS):
+        return None
+    split = {}
+    for part, name in _PARTS.items():
+        index = torch.from_numpy(_integers(folder, f"{part}.csv.gz")[:, 0])
+        if int(index.min()) < 0 or int(index.max()) >= count or len(index.unique()) < len(index):
+            raise DatasetError(
+                f"{folder / part}.csv.gz must name graphs from 0 to {count - 1}, each once."
+            )
+        split[name] = index
+    if len(torch.cat(list(split.values())).unique()) < sum(map(len, split.values())):
+        raise DatasetError(f"{folder}: a graph stands in two parts of the split.")
+    return split
+
+
+def _integers(folder: Path, name: str, columns: int | None = None) -> NDArray[np.int64]:
+    return integers(_text(folder / name), columns)
+
+
+def _text(path: Path) -> TextFile:
+    try:
+        with gzip.open(path) as stream:
+            content = stream.read(MAX_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DatasetError(f"{path} cannot be read ({error}).") from error
+    if len(content) > MAX_BYTES:
+        raise DatasetError(f"{path} holds more than the {MAX_BYTES} bytes allowed.")
+    return TextFile(str(path), content)
+
+
+def _check_rows(raw: Path, name: str, found: int, expected: int) -> None:
+    if found != expected:
+        raise DatasetError(f"{raw / name} has {found} lines, expected {expected}.")

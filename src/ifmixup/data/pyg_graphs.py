@@ -1,0 +1,162 @@
+"""PyG's own graphs: any dataset object, or a list of ``Data``."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data, Dataset
+
+from ifmixup.data.dataset import GraphDataset
+from ifmixup.data.encoder import FeatureEncoder
+from ifmixup.data.raw import RawGraphs, assemble
+from ifmixup.data.skipped import Skips
+from ifmixup.data.targets import Targets, number_targets
+from ifmixup.errors import DatasetError, InputTypeError
+
+MAX_NODES = 100_000_000
+"""The most nodes of one graph."""
+
+_KEPT = ("x", "edge_index", "edge_attr", "edge_weight")
+
+
+def from_pyg(
+    dataset: Dataset | Sequence[Data],
+    *,
+    name: str | None = None,
+    label: str | None = None,
+    identifier: str | None = None,
+    task: str | None = None,
+    metric: str | None = None,
+    strict: bool = False,
+    encoder: FeatureEncoder | None = None,
+    labelled: bool = True,
+) -> GraphDataset:
+    """A PyG dataset, or a list of ``Data``, as a :class:`GraphDataset`.
+
+    Integer ``x`` and ``edge_attr`` become one-hot. Graphs without ``x`` get one-hot degrees. Of all
+    other attributes only ``edge_weight`` is kept. A dataset's ``transform`` is applied once.
+
+    Args:
+        dataset: The graphs.
+        name: What to call them; by default what the dataset is called.
+        label: The attribute that is to be predicted; ``y`` by default. One whole number is a
+            class. Floats that are all 0, 1 or NaN are labels, other floats are values.
+        identifier: The attribute that identifies a graph; by default graphs are counted from 0.
+        task: classes, labels or values, instead of what ``y`` looks like.
+        metric: How predictions are judged.
+        strict: Whether a graph without nodes is an error; else it is skipped.
+        encoder: How to make the features, where other graphs have decided that.
+        labelled: Whether there are labels.
+
+    Raises:
+        InputTypeError: For graphs with several types of nodes or edges.
+        DatasetError: If a graph is broken.
+    """
+    graphs = [_data(graph, place) for place, graph in enumerate(dataset)]
+    if not graphs:
+        raise DatasetError("There are no graphs in the dataset. Give at least one.")
+    kept = [_kept(graph, place) for place, graph in enumerate(graphs)]
+    targets = _targets(graphs, label or "y", task) if labelled else None
+    called = name or getattr(dataset, "name", None)
+    if not isinstance(called, str):
+        whole = isinstance(dataset, Dataset)
+        called = type(dataset).__name__ if whole else list_name(kept, targets)
+    raw = RawGraphs(
+        name=called,
+        where=called,
+        graphs=kept,
+        skips=Skips(called, strict),
+        targets=targets,
+        ids=None if identifier is None else [_identifier(g, identifier) for g in graphs],
+    )
+    return assemble(raw, task=task, metric=metric, encoder=encoder)
+
+
+def list_name(graphs: Iterable[Data], targets: Targets | None) -> str:
+    """A name for graphs that have none, of their own: two lists do not share a study."""
+    hasher = hashlib.sha256()
+    values = [item for graph in graphs for item in sorted(graph.items(), key=lambda item: item[0])]
+    if targets is not None:
+        values.append((" ".join(targets.names), targets.y))
+    for key, value in values:
+        hasher.update(
+            f"{key}={tuple(value.shape) if isinstance(value, Tensor) else value};".encode()
+        )
+        if isinstance(value, Tensor):
+            hasher.update(value.detach().cpu().contiguous().numpy().tobytes())
+    return f"graphs-{hasher.hexdigest()[:8]}"
+
+
+def _data(graph: Any, place: int) -> Data:
+    if isinstance(graph, Data):
+        return graph
+    kind = type(graph).__name__
+    more = ""
+    if kind == "HeteroData":
+        more = (
+            " Mixing needs nodes and edges of one type: make them so with "
+            "graph.to_homogeneous(), which keeps the types as node_type and edge_type."
+        )
+    raise InputTypeError(f"Graph {place} is a {kind}; a torch_geometric Data is needed.{more}")
+
+
+def _kept(graph: Data, place: int) -> Data:
+    """The graph with what is used of it, and with as many nodes as it says."""
+    parts = {key: graph[key] for key in _KEPT if graph.get(key) is not None}
+    for key, value in parts.items():
+        if not isinstance(value, Tensor) or value.layout != torch.strided or value.is_complex():
+            what = f"{value.dtype} {value.layout}" if isinstance(value, Tensor) else type(value)
+            raise DatasetError(
+                f"Graph {place}: {key} must be a dense tensor of numbers, not {what}."
+            )
+    nodes = graph.get("num_nodes")
+    if nodes is None:
+        nodes = len(parts["x"]) if "x" in parts else graph.num_nodes
+    if not isinstance(nodes, int) or not 0 <= nodes <= MAX_NODES:
+        raise DatasetError(
+            f"Graph {place}: num_nodes must be from 0 to {MAX_NODES}, not {nodes!r}."
+        )
+    return Data(**parts, num_nodes=nodes)
+
+
+def _targets(graphs: Sequence[Data], label: str, task: str | None) -> Targets:
+    rows, whole = [], True
+    for place, graph in enumerate(graphs):
+        value = graph.get(label)
+        if value is None:
+            raise DatasetError(
+                f"Graph {place} has no {label}. Give each graph one, name another attribute with "
+                "label=, or load the graphs with labelled=False."
+            )
+        try:
+            row = torch.as_tensor(value)
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise DatasetError(f"Graph {place}: {label} must be numbers ({error}).") from error
+        whole = whole and not row.is_floating_point()
+        rows.append(row.reshape(-1).double())
+        if len(rows[-1]) != len(rows[0]) or not len(rows[0]):
+            raise DatasetError(
+                f"Graph 0 has {len(rows[0])} values of {label}, graph {place} has "
+                f"{len(rows[-1])}. One row of the same length for each graph is needed."
+            )
+    numbers = torch.stack(rows).cpu()
+    width = numbers.size(1)
+    if task is None:
+        known = numbers[~numbers.isnan()]
+        yes_no = bool(((known == 0) | (known == 1)).all())
+        task = "classes" if whole and width == 1 else "labels" if yes_no else "values"
+    names = [label] if width == 1 else [f"{label}[{i}]" for i in range(width)]
+    return number_targets(numbers, names, task)
+
+
+def _identifier(graph: Data, key: str) -> str:
+    value = graph.get(key)
+    if isinstance(value, Tensor) and value.numel() == 1:
+        value = value.item()
+    if value is None or isinstance(value, Tensor):
+        raise DatasetError(f"A graph has no single {key!r} to identify it.")
+    return str(value)

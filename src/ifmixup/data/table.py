@@ -1,0 +1,189 @@
+"""The rows of a table that nobody vouches for: CSV, CSV.gz or Parquet, a row at a time."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import math
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from ifmixup.errors import DatasetError, import_extra
+
+MAX_BYTES = 2 * 1024**3
+"""The most text, in bytes and unpacked, that one table may hold."""
+
+MAX_ROWS = 5_000_000
+"""The most rows of one table."""
+
+MAX_LINE = 1024**2
+"""The longest line, in characters."""
+
+MAX_COLUMNS = 10_000
+"""The most columns."""
+
+ENDINGS = (".csv", ".csv.gz", ".parquet")
+"""How the file of a table may end."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row: where it stands, counted from 1, and its cells, or why it has none."""
+
+    line: int
+    cells: list[str]
+    problem: str | None = None
+
+
+class Table:
+    """A table in a file, whose rows are read one by one.
+
+    Args:
+        path: A ``.csv``, ``.csv.gz`` or ``.parquet`` file.
+
+    Attributes:
+        columns: The names of its columns.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.columns = self._checked(self._header())
+
+    def place(self, column: str) -> int:
+        """The place of a column.
+
+        Raises:
+            DatasetError: If there is no such column; the message says which there are.
+        """
+        if column not in self.columns:
+            raise DatasetError(
+                f"{self.path} has no column {column!r}. Its columns: {self.shown_columns}."
+            )
+        return self.columns.index(column)
+
+    @property
+    def shown_columns(self) -> str:
+        """The names of the columns, for messages."""
+        more = f" and {len(self.columns) - 20} more" if len(self.columns) > 20 else ""
+        return ", ".join(name[:60] for name in self.columns[:20]) + more
+
+    def rows(self, places: Sequence[int]) -> Iterator[Row]:
+        """The cells of the columns at ``places``, row by row.
+
+        Raises:
+            DatasetError: If the file is broken or larger than allowed.
+        """
+        found = self._parquet_rows(places) if self._is_parquet else self._csv_rows(places)
+        for count, row in enumerate(found):
+            if count >= MAX_ROWS:
+                raise DatasetError(f"{self.path} has more than the {MAX_ROWS} rows allowed.")
+            yield row
+
+    @property
+    def _is_parquet(self) -> bool:
+        return self.path.name.lower().endswith(".parquet")
+
+    def _header(self) -> list[str]:
+        if not self.path.is_file():
+            raise DatasetError(f"There is no file {self.path}.")
+        if self._is_parquet:
+            return [str(name) for name in self._parquet().schema_arrow.names]
+        header = next(self._records(), None)
+        if header is None:
+            raise DatasetError(f"{self.path} is empty; its first line must name the columns.")
+        return [name.strip() for name in header[1]]
+
+    def _checked(self, columns: list[str]) -> list[str]:
+        if len(columns) > MAX_COLUMNS:
+            raise DatasetError(
+                f"{self.path} has {len(columns)} columns, more than the {MAX_COLUMNS} allowed."
+            )
+        twice = next((name for name, count in Counter(columns).items() if count > 1), None)
+        if twice is not None:
+            raise DatasetError(f"{self.path} has the column {twice!r} twice. Rename one of them.")
+        return columns
+
+    def _csv_rows(self, places: Sequence[int]) -> Iterator[Row]:
+        records = self._records()
+        next(records)
+        for line, cells in records:
+            if len(cells) == len(self.columns):
+                yield Row(line, [cells[place] for place in places])
+            elif cells:
+                expected = f"expected {len(self.columns)} columns, found {len(cells)}"
+                yield Row(line, [",".join(cells)[:200]], expected)
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        """The line on which each record ends, and its fields."""
+        try:
+            with self._stream() as stream:
+                reader = csv.reader(_lines(stream, self.path), strict=True)
+                for cells in reader:
+                    yield reader.line_num, cells
+        except UnicodeDecodeError as error:
+            raise DatasetError(
+                f"{self.path} is not UTF-8 text ({error.reason} at byte {error.start} of a block). "
+                "Save it as UTF-8."
+            ) from error
+        except (OSError, EOFError, zlib.error, csv.Error) as error:
+            raise DatasetError(f"{self.path} cannot be read as CSV ({error}).") from error
+
+    def _stream(self) -> IO[str]:
+        """The text; a byte order mark at the beginning, as Excel writes it, goes."""
+        if self.path.name.lower().endswith(".gz"):
+            return gzip.open(self.path, "rt", encoding="utf-8-sig", newline="")
+        return self.path.open(encoding="utf-8-sig", newline="")
+
+    def _parquet(self) -> Any:
+        parquet = import_extra("pyarrow.parquet", "parquet")
+        try:
+            file = parquet.ParquetFile(self.path)
+            groups = range(file.metadata.num_row_groups)
+            size = sum(file.metadata.row_group(i).total_byte_size for i in groups)
+        # A damaged file makes pyarrow raise ArrowInvalid, OSError and others.
+        except Exception as error:
+            raise DatasetError(f"{self.path} cannot be read as Parquet ({error}).") from error
+        if size > MAX_BYTES:
+            raise DatasetError(
+                f"{self.path} holds {size} bytes, more than the {MAX_BYTES} allowed."
+            )
+        return file
+
+    def _parquet_rows(self, places: Sequence[int]) -> Iterator[Row]:
+        names = [self.columns[place] for place in places]
+        file, line = self._parquet(), 0
+        try:
+            for batch in file.iter_batches(batch_size=10_000, columns=names):
+                values = [batch.column(name).to_pylist() for name in names]
+                for cells in zip(*values, strict=True):
+                    line += 1
+                    yield Row(line, [cell_text(cell) for cell in cells])
+        except DatasetError:
+            raise
+        except Exception as error:
+            raise DatasetError(f"{self.path} cannot be read as Parquet ({error}).") from error
+
+
+def cell_text(value: object) -> str:
+    """A value as a cell of text; nothing and NaN are empty."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return ""
+    if isinstance(value, bool):
+        return str(int(value))
+    return value if isinstance(value, str) else repr(value)
+
+
+def _lines(stream: Iterable[str], path: Path) -> Iterator[str]:
+    """The lines of a text, none too long and together not too many."""
+    total = 0
+    while line := stream.readline(MAX_LINE + 1):  # type: ignore[attr-defined]
+        total += len(line)
+        if len(line) > MAX_LINE:
+            raise DatasetError(f"{path} has a line of more than {MAX_LINE} characters.")
+        if total > MAX_BYTES:
+            raise DatasetError(f"{path} holds more than the {MAX_BYTES} bytes of text allowed.")
+        yield line

@@ -1,0 +1,337 @@
+"""Graph classifiers and regressors with scikit-learn's manners."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import fields, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+from torch_geometric.data import Data
+
+from ifmixup.data import FeatureEncoder
+from ifmixup.errors import InputError, InputTypeError
+from ifmixup.prediction.predictor import Predictor
+from ifmixup.training import Packed, Settings, pack, train
+from ifmixup.training.class_labels import labels_of, number_classes
+from ifmixup.training.epoch_bar import epoch_bar
+from ifmixup.training.graph_list import as_graphs
+from ifmixup.training.value_targets import values_of
+
+_SETTINGS = tuple(field.name for field in fields(Settings))
+
+
+class GraphEstimator(BaseEstimator):
+    """What classifiers and regressors of graphs share: the parameters, training, asking."""
+
+    def __init__(
+        self,
+        model: str = "gin",
+        method: str = "ifmixup",
+        *,
+        epochs: int = 350,
+        learning_rate: float = 0.01,
+        halve_every: int = 50,
+        weight_decay: float = 0.0,
+        batch_size: int = 32,
+        hidden: int = 64,
+        layers: int = 5,
+        dropout: float = 0.5,
+        readout: str = "sum",
+        norm: str = "batch",
+        jk: str = "last",
+        steps_per_epoch: int | None = None,
+        heads: int = 1,
+        use_edge_attr: bool = False,
+        alpha: float = 20.0,
+        beta: float = 1.0,
+        p: float = 1.0,
+        ratio: str = "pair",
+        pairing: str = "random",
+        shuffle_every: int | None = None,
+        drop_ratio: float = 0.2,
+        mask_ratio: float = 0.2,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        patience: int = 50,
+        random_state: int | np.random.RandomState | None = None,
+        device: str = "auto",
+        progress: bool = False,
+    ) -> None:
+        # scikit-learn's rule: kept as given, and looked at in fit.
+        self.model = model
+        self.method = method
+        self.epochs = epochs
+        self.learning_rate = learning_rate
+        self.halve_every = halve_every
+        self.weight_decay = weight_decay
+        self.batch_size = batch_size
+        self.hidden = hidden
+        self.layers = layers
+        self.dropout = dropout
+        self.readout = readout
+        self.norm = norm
+        self.jk = jk
+        self.steps_per_epoch = steps_per_epoch
+        self.heads = heads
+        self.use_edge_attr = use_edge_attr
+        self.alpha = alpha
+        self.beta = beta
+        self.p = p
+        self.ratio = ratio
+        self.pairing = pairing
+        self.shuffle_every = shuffle_every
+        self.drop_ratio = drop_ratio
+        self.mask_ratio = mask_ratio
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.random_state = random_state
+        self.device = device
+        self.progress = progress
+
+    def _train(
+        self,
+        given: Any,
+        graphs: Sequence[Data],
+        targets: Tensor,
+        task: str,
+        classes: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Train, and keep what scikit-learn and prediction ask for.
+
+        Args:
+            given: The graphs as the user gave them.
+            graphs: The same as a list.
+            targets: A class number or a row of values for each, ``[B]`` or ``[B, T]``.
+            task: ``classes`` or ``values``.
+            classes: The class numbers, of which each part gets its share; None for values.
+        """
+        settings = Settings.of({name: getattr(self, name) for name in _SETTINGS})
+        if len(graphs) < 2:
+            raise InputError("At least two graphs are needed to fit; got 1 sample.")
+        # The draws of a run follow from one number, whatever kind of state was given.
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        kept, held_out = self._hold_out(len(graphs), classes, seed)
+        with epoch_bar(settings.epochs) if self.progress else nullcontext() as each_epoch:
+            training = train(
+                settings,
+                self._packed(graphs, targets, task),
+                train=kept,
+                validation=held_out,
+                patience=self.patience if self.early_stopping else None,
+                seed=seed,
+                device=self.device,
+                each_epoch=each_epoch,
+            )
+        self.n_features_in_ = 1 if graphs[0].x.dim() == 1 else int(graphs[0].x.size(1))
+        self.n_iter_ = training.epoch
+        self.curves_ = training.curves
+        self.predictor_ = Predictor.of(training)
+        self._encoder = getattr(given, "encoder", None)
+
+    def _ask(self, graphs: Any) -> NDArray[np.float64]:
+        """What the trained model says, ``[B, C]`` or ``[B, T]``."""
+        check_is_fitted(self)
+        encoder = getattr(graphs, "encoder", None)
+        if encoder is not None and self._encoder is not None and encoder != self._encoder:
+            raise InputError(
+                "These graphs were encoded otherwise than those of fit, so that their features do "
+                "not mean the same. Load them with encoder=, the encoder of that dataset."
+            )
+        outputs = self.predictor_.predict(as_graphs(graphs), device=self.device)
+        return torch.cat(list(outputs)).numpy()
+
+    def _packed(self, graphs: Sequence[Data], targets: Tensor, task: str) -> Packed:
+        """The graphs as a training takes them, with their features encoded."""
+        read = ("x", "edge_index", "edge_weight", *(["edge_attr"] if self.use_edge_attr else []))
+        # Without what no model reads: it may be there in some graphs only.
+        plain = [Data(**{key: graph[key] for key in read if key in graph}) for graph in graphs]
+        encoder = FeatureEncoder.fit(plain)
+        encoded = encoder.transform(plain)
+        for graph, target in zip(encoded, targets.split(1), strict=True):
+            graph.y = target
+        return replace(pack(encoded, name="graphs", task=task), encoder=encoder.to_dict())
+
+    def _hold_out(
+        self, total: int, classes: NDArray[np.int64] | None, seed: int
+    ) -> tuple[Tensor, Tensor | None]:
+        """The places of the graphs to train on, and of those to choose the epoch by."""
+        places = np.arange(total)
+        if not self.early_stopping:
+            return torch.from_numpy(places), None
+        if not 0 < self.validation_fraction < 1:
+            raise InputError(
+                f"validation_fraction must lie between 0 and 1; got {self.validation_fraction}."
+            )
+        if not isinstance(self.patience, int | np.integer) or self.patience < 1:
+            raise InputError(f"patience must be a number from 1; got {self.patience!r}.")
+        count = min(max(1, round(total * self.validation_fraction)), total - 1)
+        stratify = None
+        if classes is not None:
+            # Of every class a share, where there is enough of each to share.
+            of_each = np.bincount(classes)
+            enough = of_each.min() > 1 and min(count, total - count) >= len(of_each)
+            stratify = classes if enough else None
+        kept, held_out = train_test_split(
+            places, test_size=count, random_state=seed, stratify=stratify
+        )
+        return torch.from_numpy(np.sort(kept)), torch.from_numpy(np.sort(held_out))
+
+
+class GraphClassifier(ClassifierMixin, GraphEstimator):
+    """Classify graphs: ``fit``, ``predict``, ``predict_proba``, ``score``.
+
+    It works where scikit-learn's classifiers do, such as ``cross_val_score``, ``GridSearchCV`` and
+    ``Pipeline``, and takes lists of PyG ``Data`` in place of a matrix.
+
+    Integer features are one-hot encoded over the categories that ``fit`` sees. On a CPU the same
+    ``random_state`` gives the same numbers. Sample weights are not supported: a mixed graph comes
+    of two samples, and nobody has said what its weight should be.
+
+    Args:
+        model: See :class:`~ifmixup.training.Settings`, as for all that is not explained here.
+        method: What happens to the training graphs, such as ``"ifmixup"`` or ``"none"``.
+        early_stopping: Hold a part of the graphs out, and keep the weights of the epoch that is
+            best on them. The model does not train on that part.
+        validation_fraction: How much is held out for early stopping.
+        patience: Stop after so many epochs without a better one (early stopping).
+        random_state: A number for the same result each time; None draws from NumPy's own state.
+        device: ``auto`` takes a GPU where there is one; or ``cpu``, ``cuda``, ``mps``.
+        progress: Whether to show a progress bar while fitting.
+
+    Attributes:
+        classes_: The classes, sorted; the columns of ``predict_proba`` are in this order.
+        n_features_in_: The width of ``x`` in the graphs that ``fit`` saw.
+        n_iter_: The number of epochs trained.
+        curves_: A value an epoch: ``train_loss``, and with early stopping ``validation_accuracy``
+            and ``validation_loss``.
+        predictor_: The trained model, as a :class:`~ifmixup.prediction.predictor.Predictor`.
+
+    Example:
+        >>> from ifmixup.data import load
+        >>> graphs = load("MUTAG")
+        >>> classifier = GraphClassifier(epochs=5, random_state=0).fit(graphs[:150])
+        >>> classifier.predict_proba(graphs[150:]).shape
+        (38, 2)
+    """
+
+    classes_: NDArray[Any]
+
+    def fit(self, graphs: Any, y: Any = None, **unsupported: Any) -> GraphClassifier:
+        """Train on graphs.
+
+        Args:
+            graphs: A list of ``Data``, a NumPy array of them, or a PyG dataset.
+            y: The class of each graph, anything hashable; None takes the ``y`` of the graphs.
+            unsupported: scikit-learn may pass more, such as ``sample_weight``: an error.
+        """
+        _refuse(unsupported)
+        taken = as_graphs(graphs)
+        classes, numbers = number_classes(labels_of(taken, y))
+        self._train(graphs, taken, torch.from_numpy(numbers), "classes", numbers)
+        self.classes_ = classes
+        return self
+
+    def predict(self, graphs: Any) -> NDArray[Any]:
+        """The class of each graph, ``[B]``."""
+        probabilities = self.predict_proba(graphs)
+        return self.classes_[probabilities.argmax(1)]
+
+    def predict_proba(self, graphs: Any) -> NDArray[np.float64]:
+        """The probability of each class, ``[B, C]``, in the order of ``classes_``."""
+        return self._ask(graphs)
+
+    def score(self, graphs: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The accuracy on graphs, whose classes are ``y`` or their own.
+
+        Args:
+            graphs: As for ``fit``.
+            y: The class of each graph; None takes the ``y`` of the graphs.
+            sample_weight: How much each graph counts in the mean, ``[B]``.
+        """
+        guesses = self.predict(graphs)
+        labels = labels_of(as_graphs(graphs), y)
+        right = [guess == label for guess, label in zip(guesses, labels, strict=True)]
+        return float(np.average(right, weights=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        return _of_graphs(super().__sklearn_tags__())
+
+
+class GraphRegressor(RegressorMixin, GraphEstimator):
+    """Predict numbers of graphs, as :class:`GraphClassifier` predicts classes.
+
+    The parameters are those of :class:`GraphClassifier`. Targets are standardised while training,
+    and predictions are in the original units. A target may be missing (NaN): it is left out of the
+    loss.
+
+    Attributes:
+        n_features_in_: The width of ``x`` in the graphs that ``fit`` saw.
+        n_iter_: The number of epochs trained.
+        curves_: A value an epoch: ``train_loss``, and with early stopping ``validation_mae`` and
+            ``validation_loss``.
+        predictor_: The trained model, as a :class:`~ifmixup.prediction.predictor.Predictor`.
+    """
+
+    def fit(self, graphs: Any, y: Any = None, **unsupported: Any) -> GraphRegressor:
+        """Train on graphs.
+
+        Args:
+            graphs: A list of ``Data``, a NumPy array of them, or a PyG dataset.
+            y: A number ``[B]`` or a row ``[B, T]`` for each graph; None takes the ``y`` of the
+                graphs.
+            unsupported: scikit-learn may pass more, such as ``sample_weight``: an error.
+        """
+        _refuse(unsupported)
+        taken = as_graphs(graphs)
+        values = values_of(taken, y)
+        rows = torch.from_numpy(values).to(torch.get_default_dtype()).view(len(taken), -1)
+        self._train(graphs, taken, rows, "values")
+        self._one_value = values.ndim == 1
+        return self
+
+    def predict(self, graphs: Any) -> NDArray[np.float64]:
+        """The value of each graph ``[B]``, or its row ``[B, T]``, as ``fit`` was given them."""
+        values = self._ask(graphs)
+        return values[:, 0] if self._one_value else values
+
+    def score(self, graphs: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The coefficient of determination R², of which 1 is the best.
+
+        Args:
+            graphs: As for ``fit``.
+            y: The values; None takes the ``y`` of the graphs.
+            sample_weight: How much each graph counts, ``[B]``.
+        """
+        guesses = self.predict(graphs)
+        return float(
+            r2_score(values_of(as_graphs(graphs), y), guesses, sample_weight=sample_weight)
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        return _of_graphs(super().__sklearn_tags__())
+
+
+def _of_graphs(tags: Any) -> Any:
+    """The tags of an estimator that takes no matrix, and graphs that may bring their own y."""
+    tags.input_tags.two_d_array = False
+    tags.target_tags.required = False
+    return tags
+
+
+def _refuse(unsupported: dict[str, Any]) -> None:
+    if unsupported:
+        raise InputTypeError(
+            f"fit takes graphs and y only; got {', '.join(unsupported)}. Sample weights are not "
+            f"supported: a mixed graph comes of two samples."
+        )

@@ -1,0 +1,156 @@
+"""A model card: what a model file says of itself, for people and for machines."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from ifmixup.prediction.model_file import ModelFile, read_model_file
+from ifmixup.prediction.printable import printable
+from ifmixup.training.task import TITLES
+
+TASKS = {
+    "classes": "one class a graph",
+    "labels": "yes or no, for each of several labels of a graph",
+    "values": "one or more numbers a graph",
+}
+LICENCE = (
+    "ifmixup is MIT. The weights were learned from the data above: whether they may be used or "
+    "passed on is for the licence of that data to say."
+)
+_SHOWN = 20  # names in a list
+
+
+def model_card(path: str | Path) -> dict[str, Any]:
+    """What a model file says of itself, as plain values.
+
+    The file is not trusted: what it says is checked as far as the model depends on it, and else
+    only repeated.
+
+    Raises:
+        CheckpointError: If the file is no model of ours.
+    """
+    path = Path(path)
+    file = read_model_file(path)
+    about, data, settings = file.about, file.data, file.settings
+    saved, names = about.get("saved"), data["class_names"]
+    if not isinstance(saved, str):
+        saved = _time(path.stat().st_mtime)
+    return {
+        "file": path.name,
+        "model": settings.model,
+        "parameters": sum(weights.numel() for weights in file.model.parameters()),
+        "data": {
+            "name": printable(data.get("name")),
+            "graphs": _count(data.get("graphs")),
+            "trained_on": _count(about.get("graphs")),
+            "features": data["num_features"],
+            "fingerprint": printable(about.get("fingerprint")),
+        },
+        "task": data["task"],
+        "metric": printable(data.get("metric")),
+        "outputs": data["num_outputs"],
+        "names": None if names is None else [printable(name) for name in names],
+        "epochs": file.epochs,
+        "seed": _count(about.get("seed")),
+        "settings": settings.relevant(),
+        "measured": _measured(file),
+        "versions": _plain_texts(about.get("versions")),
+        "saved": printable(saved),
+        "licence": LICENCE,
+    }
+
+
+def card_text(card: dict[str, Any]) -> str:
+    """A model card as text to read."""
+    data, settings = card["data"], card["settings"]
+    names = card["names"] or [str(number) for number in range(card["outputs"])]
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    unfinished = card["epochs"] < settings["epochs"]
+    lines = {
+        "Model": f"{card['model']}, {card['parameters']:,} parameters",
+        "Data": f"{data['name']}: trained on {_or_unknown(data['trained_on'])} of "
+        f"{_or_unknown(data['graphs'])} graphs, {data['features']} node features",
+        "Task": f"{card['task']}: {TASKS[card['task']]}",
+        "Classes" if card["task"] == "classes" else "Columns": f"{len(names)}: "
+        f"{', '.join(names[:_SHOWN])}{more}",
+        "Measured": measured_sentence(card),
+        "Trained": f"{card['epochs']} of {settings['epochs']} epochs"
+        + (" (stopped before the end)" if unfinished else "")
+        + f", seed {_or_unknown(card['seed'])}",
+        "Settings": ", ".join(f"{name} {value}" for name, value in settings.items()),
+        "Versions": ", ".join(f"{name} {value}" for name, value in card["versions"].items()),
+        "Saved": card["saved"],
+        "Licence": card["licence"],
+    }
+    return "\n".join(f"{name + ':':<10} {line}" for name, line in lines.items())
+
+
+def measured_sentence(card: dict[str, Any]) -> str:
+    """How good the model was found to be, and how much to think of that."""
+    measured = card["measured"]
+    if measured is None:
+        return (
+            "Not measured: nothing was held out, so how well this model does on other graphs is "
+            "not known. Train with --fold to hold a part out, or ask ifmixup compare."
+        )
+    title = TITLES.get(card["metric"], card["metric"])
+    told = f"{title} {measured['value']:.3f} on {measured['graphs']} graphs"
+    if measured["interval"] is not None:
+        low, high = measured["interval"]
+        told += f" (95 % interval {low:.3f} to {high:.3f})"
+    if measured["part"] == "validation":
+        return (
+            f"{told} that were not trained on but chose the epoch: on others expect somewhat less."
+        )
+    return f"{told} that were not trained on and chose nothing."
+
+
+def _measured(file: ModelFile) -> dict[str, Any] | None:
+    """The metric on the graphs that were held out, and how sure that is."""
+    measured, metric = file.about.get("measured"), file.data.get("metric")
+    if not isinstance(measured, dict) or not isinstance(measured.get("metrics"), dict):
+        return None
+    metrics = {k: v for k, v in measured["metrics"].items() if isinstance(v, float)}
+    graphs = _count(measured.get("graphs"))
+    if metric not in metrics or not graphs:
+        return None
+    value = metrics[metric]
+    return {
+        "part": "test" if measured.get("part") == "test" else "validation",
+        "graphs": graphs,
+        "epoch": _count(measured.get("epoch")),
+        "value": value,
+        "interval": _interval(value, graphs) if metric == "accuracy" else None,
+        "metrics": {printable(name): value for name, value in metrics.items()},
+    }
+
+
+def _interval(accuracy: float, graphs: int) -> tuple[float, float] | None:
+    """Wilson's 95 % interval: what chance alone does to a share of so few graphs."""
+    from scipy.stats import binomtest  # SciPy takes a second to import
+
+    right = round(accuracy * graphs)
+    if not 0 <= right <= graphs:
+        return None
+    found = binomtest(right, graphs).proportion_ci(method="wilson")
+    return float(found.low), float(found.high)
+
+
+def _count(value: Any) -> int | None:
+    return value if isinstance(value, int) and value >= 0 else None
+
+
+def _plain_texts(values: Any) -> dict[str, str]:
+    if not isinstance(values, dict):
+        return {}
+    return {printable(name): printable(value) for name, value in values.items()}
+
+
+def _or_unknown(value: int | None) -> str:
+    return "an unknown number" if value is None else f"{value:,}"
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")

@@ -1,0 +1,68 @@
+"""The weights of the best epoch, and when to stop looking for better ones."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from ifmixup.errors import InputError
+from ifmixup.training.score import Score, validation_score
+from ifmixup.training.training import Training
+
+
+class BestWeights:
+    """Keeps the weights of the epoch that was the best on the validation graphs.
+
+    Args:
+        patience: After so many epochs without a better one it is :attr:`over`; None: never.
+
+    Attributes:
+        epoch: The best epoch so far, counted from 1.
+        waited: How many epochs ago that was.
+        given_back: Whether the model has the best weights, so that there is no going on.
+    """
+
+    def __init__(self, patience: int | None = None) -> None:
+        if patience is not None and patience < 1:
+            raise InputError(f"patience must be at least 1 epoch, or None; got {patience}.")
+        self.patience = patience
+        self.score: Score | None = None
+        self.epoch = 0
+        self.waited = 0
+        self.weights: dict[str, Any] = {}
+        self.latest: dict[str, dict[str, float]] = {}
+        self.given_back = False
+
+    @property
+    def over(self) -> bool:
+        """Whether there is no hope of a better epoch."""
+        return self.given_back or (self.patience is not None and self.waited >= self.patience)
+
+    def look(self, training: Training) -> None:
+        """Keep the weights if the epoch that was just trained is the best so far."""
+        score = validation_score(training.curves)
+        if self.score is None or score > self.score:
+            self.score, self.epoch = score, training.epoch
+            self.weights = copy.deepcopy(training.model.state_dict())
+            self.latest = {name: dict(values) for name, values in training.latest.items()}
+        self.waited = training.epoch - self.epoch
+
+    def give_back(self, training: Training) -> None:
+        """Set the model to the best weights, and what was measured last to what they had."""
+        if not self.given_back:
+            training.model.load_state_dict(self.weights)
+            training.latest = self.latest
+        self.weights, self.given_back = {}, True
+
+    def state_dict(self) -> dict[str, Any]:
+        """As tensors and plain values."""
+        names = ("score", "epoch", "waited", "weights", "latest", "given_back")
+        return {name: getattr(self, name) for name in names}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go back to where :meth:`state_dict` was taken."""
+        score = state["score"]
+        self.score = None if score is None else (float(score[0]), float(score[1]))
+        self.epoch, self.waited = int(state["epoch"]), int(state["waited"])
+        self.weights, self.latest = dict(state["weights"]), dict(state["latest"])
+        self.given_back = bool(state["given_back"])

@@ -1,0 +1,108 @@
+"""Standardising: mean 0 and deviation 1, as the training graphs have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from ifmixup.graphs import Graphs
+from ifmixup.training.packed import Packed
+
+
+@dataclass(frozen=True)
+class Scaling:
+    r"""What is taken off, and what is divided by.
+
+    .. math:: x \leftarrow (x - \bar{x}) / s_x, \qquad y \leftarrow (y - \bar{y}) / s_y
+
+    A mean of 0 and a deviation of 1 leave a column alone: features of 0 and 1, columns that are the
+    same on all training nodes, and targets that are classes or labels.
+
+    Attributes:
+        x_mean: Of the node features, ``[F]``.
+        x_std: Their deviations, ``[F]``.
+        y_mean: Of the targets, ``[T]``.
+        y_std: Their deviations, ``[T]``: one unit of what a model gives is so much of the target.
+    """
+
+    x_mean: Tensor
+    x_std: Tensor
+    y_mean: Tensor
+    y_std: Tensor
+
+    @staticmethod
+    def fit(data: Packed, train: Tensor) -> Scaling:
+        """Learn from the graphs numbered ``train``, and from no others.
+
+        Args:
+            data: The dataset; its ``continuous`` columns are standardised, and its targets where
+                they are values.
+            train: The graphs to train on.
+        """
+        x, y = data.graphs.nodes["x"], data.y
+        x_mean, x_std = _nothing(x.size(1))
+        if data.continuous:
+            trained_on = torch.zeros(len(data), dtype=torch.bool, device=x.device)
+            trained_on[train.to(x.device)] = True
+            rows = x[trained_on[data.graphs.node_graph]][:, data.continuous]
+            mean, std = _moments(rows)
+            constant = std == 0
+            x_mean[data.continuous] = mean.masked_fill(constant, 0.0)
+            x_std[data.continuous] = std.masked_fill(constant, 1.0)
+        y_mean, y_std = _nothing(data.num_outputs)
+        if data.task == "values":
+            y_mean, y_std = _moments(y[train.to(y.device)])
+            y_std = y_std.masked_fill(y_std == 0, 1.0)
+        return Scaling(*(each.to(x.dtype).to(x.device) for each in (x_mean, x_std, y_mean, y_std)))
+
+    def features(self, x: Tensor) -> Tensor:
+        """Node features as the model takes them; the same tensor where there is nothing to do."""
+        if not bool((self.x_mean != 0).any() or (self.x_std != 1).any()):
+            return x
+        return (x - self.x_mean) / self.x_std
+
+    def targets(self, y: Tensor) -> Tensor:
+        """Values in the units that the model learns."""
+        return (y - self.y_mean) / self.y_std
+
+    def outputs(self, out: Tensor) -> Tensor:
+        """What the model gave, in the original units; the inverse of :meth:`targets`."""
+        return out * self.y_std + self.y_mean
+
+    def graphs(self, graphs: Graphs, task: str) -> Graphs:
+        """Graphs as they are trained on."""
+        nodes, own = dict(graphs.nodes), dict(graphs.graphs)
+        nodes["x"] = self.features(nodes["x"])
+        if task == "values":
+            own["y"] = self.targets(own["y"])
+        return replace(graphs, nodes=nodes, graphs=own)
+
+    def to_dict(self) -> dict[str, Tensor]:
+        """As tensors, to be saved."""
+        return dict(vars(self))
+
+    @staticmethod
+    def of(values: Mapping[str, Tensor]) -> Scaling:
+        """The inverse of :meth:`to_dict`."""
+        return Scaling(*(values[name] for name in ("x_mean", "x_std", "y_mean", "y_std")))
+
+
+def _nothing(columns: int) -> tuple[Tensor, Tensor]:
+    """The mean and deviation that leave so many columns alone."""
+    zero = torch.zeros(columns, dtype=torch.double)
+    return zero, zero + 1
+
+
+def _moments(rows: Tensor) -> tuple[Tensor, Tensor]:
+    """The mean and deviation of each column without its missing values (NaN).
+
+    A column without any value has 0 and 0. A deviation that is rounding, beside the size of the
+    values, is 0.
+    """
+    rows = rows.cpu().double()  # which not every device has
+    mean = rows.nanmean(0).nan_to_num()
+    std = (rows - mean).square().nanmean(0).nan_to_num().sqrt()
+    return mean, std.masked_fill(std <= 1e-6 * mean.abs(), 0.0)

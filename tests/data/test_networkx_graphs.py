@@ -1,0 +1,185 @@
+import math
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ifmixup.data import from_networkx, load
+from ifmixup.data.columns import Column
+from ifmixup.errors import DatasetError, InputError, InputTypeError
+
+
+def water(label=None):
+    graph = nx.Graph() if label is None else nx.Graph(label=label)
+    graph.add_nodes_from(
+        [("o", {"element": "O"}), ("h", {"element": "H"}), ("i", {"element": "H"})]
+    )
+    graph.add_edges_from([("o", "h"), ("o", "i")], kind="single")
+    return graph
+
+
+def salt(label=None):
+    graph = nx.Graph() if label is None else nx.Graph(label=label)
+    graph.add_nodes_from([(1, {"element": "Na"}), (2, {"element": "Cl"})])
+    graph.add_edge(1, 2, kind="ionic")
+    return graph
+
+
+def test_two_graphs_written_out():
+    dataset = from_networkx([water(), salt()], ["wet", "dry"])
+    assert (dataset.task, dataset.class_names) == ("classes", ["dry", "wet"])
+    assert dataset.encoder.nodes == (Column("element", ("Cl", "H", "Na", "O")),)
+    assert dataset.encoder.edges == (Column("kind", ("ionic", "single")),)
+    one, other = dataset
+    assert one.x.tolist() == [[0, 0, 0, 1], [0, 1, 0, 0], [0, 1, 0, 0]]
+    assert one.edge_index.tolist() == [[0, 1, 0, 2], [1, 0, 2, 0]]
+    assert one.edge_attr.tolist() == [[0, 1]] * 4
+    assert other.edge_attr.tolist() == [[1, 0]] * 2
+    assert dataset.y.tolist() == [1, 0]
+    assert dataset.ids == ["0", "1"]
+    assert dataset.name.startswith("graphs-")
+
+
+def test_labels_that_graphs_carry():
+    assert load([water("wet"), salt("dry")]).class_names == ["dry", "wet"]
+    numbered = [nx.path_graph(2), nx.path_graph(3)]
+    for place, graph in enumerate(numbered):
+        graph.graph.update(y=[place, 1 - place], group="ab"[place])
+    dataset = from_networkx(numbered)
+    assert (dataset.task, dataset.y.tolist()) == ("labels", [[0, 1], [1, 0]])
+    assert from_networkx(numbered, label="group").class_names == ["a", "b"]
+    assert from_networkx(numbered, label="group", identifier="group", name="n").ids == ["a", "b"]
+    with pytest.raises(DatasetError, match=r"The graphs have no label\. Give y="):
+        from_networkx([nx.path_graph(2)])
+
+
+@pytest.mark.parametrize(
+    ("y", "task", "expected"),
+    [
+        ([1, 0], "classes", [1, 0]),
+        (np.array([3, 7]), "classes", [0, 1]),
+        (torch.tensor([0.5, 1.5]), "values", [[0.5], [1.5]]),
+        ([[1, None], [0, 1]], "labels", [[1, -1], [0, 1]]),
+        ([0.5, None], "values", [[0.5], [-1]]),
+        ([[0.5, 2], None], "values", [[0.5, 2], [-1, -1]]),
+        ([True, False], "classes", [1, 0]),
+        ([math.nan, 0.25], "values", [[-1], [0.25]]),
+    ],
+)
+def test_what_y_may_be(y, task, expected):
+    dataset = from_networkx([nx.path_graph(2), nx.path_graph(3)], y)
+    assert (dataset.task, dataset.y.nan_to_num(-1).tolist()) == (task, expected)
+
+
+def test_a_class_that_is_not_known_is_skipped():
+    dataset = from_networkx([nx.path_graph(2), nx.path_graph(3)], ["a", None])
+    assert (len(dataset), dataset.skipped[0].reason) == (1, "no label")
+
+
+def test_without_attributes_the_degree():
+    dataset = from_networkx([nx.star_graph(3), nx.path_graph(2)], [0, 1])
+    assert dataset.encoder.nodes == (Column("degree", (0, 1, 2, 3)),)
+    assert dataset[0].x.argmax(1).tolist() == [3, 1, 1, 1]
+    with pytest.warns(UserWarning, match=r"degree 5 \(1x\)"):
+        other = from_networkx([nx.star_graph(5)], labelled=False, encoder=dataset.encoder)
+    assert other[0].x.sum(1).tolist() == [0, 1, 1, 1, 1, 1]
+    # Attributes that training did not have do not matter.
+    assert from_networkx([water()], labelled=False, encoder=dataset.encoder)[0].x.shape == (3, 4)
+
+
+def test_prediction_uses_what_training_saw():
+    encoder = from_networkx([water(), salt()], [0, 1]).encoder
+    other = nx.relabel_nodes(water(), {"h": 5})
+    other.nodes[5].update(element="D", extra={"not": "used"})
+    with pytest.warns(UserWarning, match=r"element 'D' \(1x\)"):
+        (graph,) = from_networkx([other], labelled=False, encoder=encoder)
+    assert graph.x.tolist() == [[0, 0, 0, 1], [0, 0, 0, 0], [0, 1, 0, 0]]
+    with pytest.raises(DatasetError, match="no node has an attribute 'element'"):
+        from_networkx([nx.path_graph(2)], labelled=False, encoder=encoder)
+
+
+def test_weights_of_all_edges():
+    graph = nx.Graph()
+    graph.add_weighted_edges_from([(0, 1, 0.5), (1, 2, 2)])
+    dataset = from_networkx([graph, nx.empty_graph(1)], [0, 1])
+    assert dataset[0].edge_weight.tolist() == [0.5, 0.5, 2, 2]
+    assert dataset[1].edge_weight.shape == (0,)
+    assert "edge_attr" not in dataset[0]
+    half = nx.Graph([(0, 1, {"weight": "heavy"})])
+    assert from_networkx([half], [0]).encoder.edges == (Column("weight", ("heavy",)),)
+
+
+def test_directed_parallel_and_looped():
+    directed = nx.DiGraph([(0, 1), (1, 2), (2, 1)])
+    parallel = nx.MultiGraph([(0, 1), (0, 1), (1, 1)])
+    one, other = from_networkx([directed, parallel], [0, 1])
+    assert one.edge_index.tolist() == [[0, 1, 2], [1, 2, 1]]
+    assert other.edge_index.tolist() == [[0, 1, 1], [1, 0, 1]]
+
+
+def test_features_by_name():
+    graph = water()
+    nx.set_node_attributes(graph, 0.5, "mass")
+    dataset = from_networkx([graph], [0], node_features=["mass"], edge_features=[])
+    assert dataset[0].x.tolist() == [[0.5]] * 3
+    assert dataset.num_edge_features == 0
+
+
+def test_what_is_no_graph():
+    with pytest.raises(InputTypeError, match="Graph 1 is a int; a NetworkX graph is needed"):
+        from_networkx([nx.path_graph(2), 3], [0, 1])
+    with pytest.raises(DatasetError, match="there are no graphs"):
+        from_networkx([], [])
+    with pytest.raises(InputError, match="1 labels were given for 2 graphs"):
+        from_networkx([nx.path_graph(2)] * 2, [0])
+    with pytest.raises(DatasetError, match="Graph 1 has 1 labels, others have 2"):
+        from_networkx([nx.path_graph(2)] * 2, [[0, 1], [1]])
+
+
+def test_graphs_without_nodes_are_skipped():
+    dataset = from_networkx([nx.path_graph(2), nx.empty_graph(0)], [0, 1])
+    assert dataset.ids == ["0"]
+    with pytest.raises(DatasetError, match="no graph that can be used; 1 were skipped"):
+        from_networkx([nx.empty_graph(0)], [0])
+
+
+@st.composite
+def graphs(draw):
+    size = draw(st.integers(1, 6))
+    graph = nx.DiGraph() if draw(st.booleans()) else nx.Graph()
+    names = draw(st.permutations(range(size)))
+    for name in names:
+        graph.add_node(
+            name, kind=draw(st.sampled_from("abc")), size=draw(st.floats(-9, 9, width=32))
+        )
+    ends = st.tuples(st.integers(0, size - 1), st.integers(0, size - 1))
+    for one, other in draw(st.lists(ends, max_size=8)):
+        graph.add_edge(one, other, bond=draw(st.integers(0, 2)))
+    return graph
+
+
+@given(st.lists(st.tuples(graphs(), st.sampled_from(["x", "y", "z"])), min_size=1, max_size=4))
+def test_nodes_edges_and_labels_come_back(pairs):
+    given_graphs, labels = zip(*pairs, strict=True)
+    dataset = from_networkx(given_graphs, labels)
+    kinds = dataset.encoder.nodes[0].kinds
+    for original, label, found in zip(given_graphs, labels, dataset, strict=True):
+        assert dataset.class_names[int(found.y)] == label
+        nodes = list(original.nodes)
+        assert found.num_nodes == len(nodes)
+        for node, row in zip(nodes, found.x, strict=True):
+            assert kinds[int(row[: len(kinds)].argmax())] == original.nodes[node]["kind"]
+            assert float(row[-1]) == original.nodes[node]["size"]
+        ends = {(nodes[one], nodes[other]) for one, other in found.edge_index.t().tolist()}
+        assert len(ends) == found.num_edges
+        directed = original if original.is_directed() else original.to_directed()
+        assert ends == set(directed.edges)
+        if dataset.encoder.edges is not None:
+            bonds = dataset.encoder.edges[0].kinds
+            for (one, other), row in zip(
+                found.edge_index.t().tolist(), found.edge_attr, strict=True
+            ):
+                assert bonds[int(row.argmax())] == str(original[nodes[one]][nodes[other]]["bond"])

@@ -1,0 +1,68 @@
+import os
+
+from generated_pages import (
+    NOTHING,
+    commands_page,
+    embedded,
+    help_of,
+    measured_part,
+    published_part,
+    write,
+)
+
+from ifmixup.cli import COMMANDS
+
+
+def test_the_reference_has_every_command_and_its_options():
+    page = commands_page()
+    for name in COMMANDS:
+        assert f"\n## ifmixup {name}\n" in page
+        assert f"usage: ifmixup {name}" in page
+    assert "--shuffle-every" in page
+    assert "--gpus-per-run" in page
+
+
+def test_help_is_plain_text_of_a_fixed_width(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    text = help_of("show")
+    assert max(map(len, text.splitlines())) <= 80
+    assert "\x1b" not in text
+    assert os.environ["COLUMNS"] == "200"
+
+
+def test_tables_stand_on_the_page_where_there_are_some(tmp_path):
+    results = tmp_path / "results"
+    results.mkdir()
+    (results / "README.md").write_text("# Results\n")
+    assert measured_part(results, tmp_path / "docs") == f"{NOTHING}\n"
+    (results / "gcn.md").write_text("## gcn: every method\n\n### more\n")
+    (results / "my-table.md").write_text("| a |\n")
+    page = measured_part(results, tmp_path / "docs")
+    assert page == "### gcn: every method\n\n#### more\n\n### my table\n\n| a |\n"
+
+
+def test_links_of_a_table_are_those_of_the_page(tmp_path):
+    table = tmp_path / "results" / "a.md"
+    table.parent.mkdir()
+    table.write_text(
+        "# A\n![b](b.png) [c](../docs/c.md#d) [e](https://example.org/f) [g](#g) [h](x/h.json)\n"
+    )
+    assert embedded(table, tmp_path / "docs") == (
+        "### A\n![b](../results/b.png) [c](c.md#d) [e](https://example.org/f) [g](#g) "
+        "[h](../results/x/h.json)\n"
+    )
+
+
+def test_the_published_tables_are_those_of_the_paper():
+    page = published_part()
+    assert "| MUTAG | 0.850 | **0.879** | 0.860 | 0.855 | 0.829 | 0.806 |" in page
+    assert "| PTC\\_MR | 0.644 | **0.672** | 0.631 | 0.669 | 0.663 | 0.657 |" in page
+
+
+def test_a_page_that_is_up_to_date_is_left_alone(tmp_path):
+    write(tmp_path, tmp_path / "results")
+    page = tmp_path / "commands.md"
+    os.utime(page, (1, 1))
+    write(tmp_path, tmp_path / "results")
+    assert page.stat().st_mtime == 1

@@ -1,0 +1,174 @@
+"""Every code block of every page and of the README runs, and prints what the page says.
+
+See docs/code_blocks.py for how a page says so. What cannot run here is named below, with the
+reason; nothing else is left out.
+"""
+
+import contextlib
+import io
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+import torch
+from code_blocks import FILES, SHELLS, commands, file_of, find_blocks, matches
+
+import ifmixup
+from engine_here import Here
+from ifmixup.augment import registry
+from ifmixup.cli import main
+from ifmixup.cli.config import read_config
+
+ROOT = Path(__file__).parents[2]
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/api").glob("*.md"))]
+NAMES = [*(path.relative_to(ROOT).as_posix() for path in PAGES), "README.md"]
+
+# Commands that do not run here, by how they begin, and why.
+NOT_RUN = {
+    "pip install": "installs packages",
+    "make ": "has a test, or takes minutes, of its own",
+    "ray start": "starts a cluster",
+    "IFMIXUP_DATA=folder/of/TU/zips make bench": "takes 25 minutes",
+    ".venv/bin/python benchmarks/": "takes minutes",
+    "ifmixup compare MUTAG --grid paper": "hundreds of runs; tests/cli/test_compare.py has a grid",
+}
+# What is added to a command, so that it is over in a second; the last of two options counts.
+SMALL_MODEL = ["--epochs", "1", "--batch-size", "128", "--hidden", "8", "--layers", "1"]
+SMALLER = {
+    "audit": ["--pairs", "50"],
+    "compare": [*SMALL_MODEL, "--folds", "2", "--repeats", "1"],
+    "reproduce": ["--scale", "smoke", "--epochs", "1", "--repeats", "1", "--folds", "2"],
+    "train": SMALL_MODEL,
+}
+# Directives whose text is no code; others have colons, so that blocks in them are found.
+DIRECTIVES = {"{toctree}", "{literalinclude}", "{include}", "{eval-rst}", "{automodule}"}
+# What the README leaves to its reader: names, and files of molecules.
+README = """
+import ifmixup
+import torch.nn.functional as F
+from torch_geometric.loader import DataLoader
+dataset = ifmixup.data.load("MUTAG")
+model = ifmixup.nn.GIN(dataset.num_features, 8, 2, dataset.num_classes)
+"""
+MOLECULES = {
+    "molecules.csv": "smiles,label\nCCO,no\nc1ccccc1,yes\nCC(=O)O,no\nOc1ccccc1,yes\n",
+    "new.csv": "smiles\nCCC\nCc1ccccc1\n",
+}
+
+
+class HereWhatever(Here):
+    """Runs in this process, whatever engine is asked for: workers need seconds to start."""
+
+    def __init__(self, *_, **__):
+        super().__init__()
+
+
+@pytest.fixture
+def workplace(tmp_path, monkeypatch):
+    """An empty folder, only the bundled dataset, and no other processes."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("IFMIXUP_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "100")
+    for place in (
+        "ifmixup.study.compare.LocalEngine",
+        "ifmixup.cli.engine_options.LocalEngine",
+        "ifmixup.study.engines.ray.RayEngine",
+    ):
+        monkeypatch.setattr(place, HereWhatever)
+    # A page may register a method, which no other page should know.
+    monkeypatch.setattr(registry, "_METHODS", dict(registry._METHODS))
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "docs" / "images").mkdir(parents=True)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_block_of_a_page_runs(name, workplace, monkeypatch):
+    namespace = {"__name__": "__main__"}
+    torch.manual_seed(0)
+    if name == "README.md":
+        exec(README, namespace)
+        for file, text in MOLECULES.items():
+            Path(file).write_text(text)
+        real = ifmixup.compare
+        small = {"epochs": 1, "folds": 2, "hidden": 8, "layers": 2, "name": "small"}
+        monkeypatch.setattr(
+            ifmixup, "compare", lambda *a, **k: real(*a, **k, **small), raising=False
+        )
+    for block in find_blocks((ROOT / name).read_text(encoding="utf-8")):
+        where = f"{name}, line {block.line}"
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            if block.language == "python":
+                code = "\n" * (block.line - 1) + block.text  # so that errors name the line
+                exec(compile(code, str(ROOT / name), "exec"), namespace)
+            elif block.language in SHELLS:
+                for command in commands(block):
+                    run(command, where)
+            elif block.language in FILES:
+                write(block)
+        if block.output is not None:
+            said = f"{where} prints:\n{out.getvalue()}\nbut the page says:\n{block.output}"
+            assert matches(block.output, out.getvalue()), said
+
+
+def run(command, where):
+    """Run a command of ours; any other must be one that is known not to run here."""
+    if is_left_out(command):
+        return
+    program, *words = shlex.split(command)
+    assert program == "ifmixup", f"{where}: {command!r} is not run here; name it in NOT_RUN"
+    if not {"--help", "--print-config"} & set(words):
+        words += SMALLER.get(words[0], [])
+    errors = io.StringIO()
+    with contextlib.redirect_stderr(errors):
+        try:
+            code = main(words)
+        except SystemExit as end:
+            code = end.code or 0
+    assert code == 0, f"{where}: {command!r} ends with {code}\n{errors.getvalue()}"
+
+
+def write(block):
+    """Keep a file that a page shows."""
+    found = file_of(block)
+    if found is not None:
+        Path(found[0]).write_text(found[1], encoding="utf-8")
+        if block.language == "toml":
+            read_config(Path(found[0]))
+
+
+def is_left_out(command):
+    return any(command.startswith(beginning) for beginning in NOT_RUN)
+
+
+def test_what_is_not_run_is_little_and_is_there():
+    everything = [
+        (name, block)
+        for name in NAMES
+        for block in find_blocks((ROOT / name).read_text(encoding="utf-8"))
+    ]
+    lines = [
+        line for _, block in everything if block.language in SHELLS for line in commands(block)
+    ]
+    for beginning in NOT_RUN:
+        assert any(line.startswith(beginning) for line in lines), f"{beginning!r} is on no page"
+    assert len(NOT_RUN) <= 8
+    ours = [line for line in lines if line.startswith("ifmixup ")]
+    assert sum(map(is_left_out, ours)) <= 0.1 * len(ours)
+
+
+def test_every_block_is_of_a_kind_that_is_understood():
+    understood = {"python", "text", *SHELLS, *FILES, *DIRECTIVES}
+    for name in NAMES:
+        for block in find_blocks((ROOT / name).read_text(encoding="utf-8")):
+            assert block.language in understood, f"{name}, line {block.line}: {block.language!r}"
+
+
+@pytest.mark.parametrize("name", ["README.md", "CONTRIBUTING.md", "results/README.md"])
+def test_links_to_files_lead_somewhere(name):
+    page = ROOT / name
+    links = re.findall(r"\]\((?![a-z]+:|#)([^)#\s]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []

@@ -1,0 +1,235 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data, InMemoryDataset
+
+from ifmixup.data import FeatureEncoder, GraphDataset, load
+from ifmixup.errors import InputError, InputTypeError
+from ifmixup.prediction.predictor import Predictor
+from ifmixup.training import Settings, Training, pack, train
+
+SETTINGS = Settings(model="gin", hidden=8, layers=2, epochs=2)
+
+
+def path(kinds: list[int], y: object = 0, bond: int = 0) -> Data:
+    """0 – 1 – … with a kind of node each, and a kind of edge."""
+    n = len(kinds)
+    edges = torch.tensor([(i, i + 1) for i in range(n - 1)] + [(i + 1, i) for i in range(n - 1)])
+    return Data(
+        x=torch.tensor(kinds).view(-1, 1),
+        edge_index=edges.view(-1, 2).t(),
+        edge_attr=torch.full((2 * n - 2, 1), bond),
+        y=torch.tensor([y]),
+    )
+
+
+RAW = [path([5, 6], 0), path([6, 6, 7], 1, 1), path([5, 5, 5], 0), path([7, 6], 1, 1)]
+
+
+def trained(graphs, settings=SETTINGS, **known):
+    encoder = FeatureEncoder.fit(graphs)
+    data = GraphDataset.of("paths", encoder.transform(graphs), encoder=encoder, **known)
+    return train(settings, pack(data), train=torch.arange(len(graphs)))
+
+
+@pytest.fixture(scope="module")
+def predictor() -> Predictor:
+    return Predictor.of(trained(RAW, class_names=["short", "long"]))
+
+
+def all_of(outputs):
+    return torch.cat(list(outputs))
+
+
+def test_it_says_what_the_training_measured(mutag, tmp_path):
+    settings = replace(SETTINGS, model="gcn")
+    everything = torch.arange(len(mutag))
+    saved = tmp_path / "model.pt"
+    training = train(settings, mutag, train=everything, test=everything, save=saved)
+    measured = training.latest["test"]
+    for predictor in (Predictor.of(training), Predictor.load(saved)):
+        found = all_of(predictor.predict(load("MUTAG")))
+        assert found.dtype == torch.double
+        assert found.sum(1).tolist() == pytest.approx([1] * 188)
+        right = (found.argmax(1) == mutag.y).double().mean()
+        assert float(right) == measured["accuracy"]
+        nll = -found[torch.arange(188), mutag.y].log().mean()
+        assert float(nll) == pytest.approx(measured["nll"], rel=1e-4)
+        assert predictor.class_names == ["-1", "1"]
+
+
+def test_order_batches_and_company_do_not_matter(predictor):
+    whole = all_of(predictor.predict(RAW))
+    for size in (1, 3):
+        batches = list(predictor.predict(RAW, size))
+        assert [len(batch) for batch in batches] == ([1] * 4 if size == 1 else [3, 1])
+        torch.testing.assert_close(torch.cat(batches), whole, atol=1e-6, rtol=0)
+    backwards = all_of(predictor.predict(RAW[::-1]))
+    torch.testing.assert_close(backwards.flip(0), whole, atol=1e-6, rtol=0)
+
+
+def test_encoded_and_raw_graphs_are_the_same(predictor):
+    encoded = predictor.encoder.transform(RAW)
+    dataset = GraphDataset.of("other", encoded, encoder=predictor.encoder)
+    expected = all_of(predictor.predict(RAW))
+    for graphs in (encoded, dataset, tuple(RAW), np.array([*RAW, None], dtype=object)[:-1]):
+        assert torch.equal(all_of(predictor.predict(graphs)), expected)
+    assert RAW[0].x.dtype == torch.long
+
+
+def test_labels_and_values():
+    labelled = [replace_y(graph, [1.0, n % 2]) for n, graph in enumerate(RAW)]
+    found = all_of(Predictor.of(trained(labelled, task="labels")).predict(labelled))
+    assert found.shape == (4, 2)
+    assert bool(((found > 0) & (found < 1)).all())
+    # In the original units: far from the standardised ones that a model gives.
+    measured = [replace_y(graph, [1000.0 + n]) for n, graph in enumerate(RAW)]
+    found = all_of(Predictor.of(trained(measured, task="values")).predict(measured))
+    assert found.shape == (4, 1)
+    assert bool(((found > 990) & (found < 1013)).all())
+
+
+def replace_y(graph, row):
+    changed = graph.clone()
+    changed.y = torch.tensor([row])
+    return changed
+
+
+def test_continuous_features_are_standardised():
+    graphs = [path([0, 0], n % 2) for n in range(6)]
+    for n, graph in enumerate(graphs):
+        graph.x = torch.tensor([[100.0 + n], [200.0 - n]])
+    training = train(SETTINGS, pack(graphs), train=torch.arange(6), test=torch.arange(6))
+    predictor = Predictor.of(training)
+    (graph, *_) = predictor.prepared(graphs)
+    mean, std = training.scaling.x_mean, training.scaling.x_std
+    torch.testing.assert_close(graph.x, (graphs[0].x - mean) / std)
+    assert graphs[0].x[0, 0] == 100
+    right = all_of(predictor.predict(graphs)).argmax(1) == torch.arange(6) % 2
+    assert float(right.double().mean()) == training.latest["test"]["accuracy"]
+
+
+def test_edge_attributes(tmp_path):
+    settings = replace(SETTINGS, use_edge_attr=True)
+    encoder = FeatureEncoder.fit(RAW)
+    data = GraphDataset.of("paths", encoder.transform(RAW), encoder=encoder)
+    train(settings, pack(data), train=torch.arange(4), save=tmp_path / "model.pt")
+    predictor = Predictor.load(tmp_path / "model.pt")
+    one, other = (all_of(predictor.predict([path([5, 6], 0, bond)])) for bond in (0, 1))
+    assert not torch.allclose(one, other)
+    bare = path([5, 6])
+    del bare.edge_attr
+    with pytest.raises(InputError, match=r"no edge_attr.*It was trained on paths"):
+        predictor.predict([bare])
+    single = Data(x=torch.tensor([[5]]), edge_index=torch.empty(2, 0).long())
+    assert all_of(predictor.predict([RAW[0], single])).shape == (2, 2)
+    encoded = encoder.transform([path([5, 6])])[0]
+    encoded.edge_attr = torch.ones(2, 3)
+    with pytest.raises(InputError, match=r"edge_attr of float32 \[2, 3\].*\[2 edges, 2\]"):
+        predictor.predict([encoded])
+
+
+def test_a_model_that_reads_no_edge_attributes_asks_for_none(predictor):
+    bare = path([5, 6])
+    del bare.edge_attr
+    assert torch.equal(all_of(predictor.predict([bare])), all_of(predictor.predict(RAW[:1])))
+
+
+def test_edge_weights_of_some_graphs(predictor):
+    weighted = RAW[1].clone()
+    weighted.edge_weight = torch.full((weighted.num_edges,), 0.3)
+    lonely = Data(x=torch.tensor([[5]]))
+    graphs = [RAW[1], weighted, lonely]
+    alone = [all_of(predictor.predict([graph])) for graph in graphs]
+    assert not torch.allclose(alone[0], alone[1])
+    for order in ([0, 1, 2], [2, 1, 0], [1, 2, 0]):
+        together = all_of(predictor.predict([graphs[place] for place in order]))
+        torch.testing.assert_close(
+            together, torch.cat([alone[place] for place in order]), atol=1e-6, rtol=0
+        )
+
+
+EDGE = torch.tensor([[0], [1]])
+
+
+@pytest.mark.parametrize(
+    ("graph", "message"),
+    [
+        (Data(x=torch.ones(2, 5), edge_index=EDGE), r"x of float32 \[2, 5\].*floats \[nodes, 3\]"),
+        (Data(x=torch.ones(2, 2).long(), edge_index=EDGE), "2 columns of x"),
+        (Data(x=torch.ones(3), edge_index=EDGE), r"x\[0\] holds numbers, but held categories"),
+        (Data(edge_index=EDGE, num_nodes=2), "no node features x"),
+        (Data(x=torch.full((2, 3), torch.nan), edge_index=EDGE), "are not all finite"),
+        (Data(x=torch.ones(1, 3), edge_index=EDGE), "edges of nodes 0 to 1, but its nodes"),
+        (Data(x=torch.ones(0, 3)), "Graph 0 has no nodes"),
+        (Data(x=torch.ones(2, 3), edge_index=EDGE.float()), "edge_index of float32"),
+    ],
+)
+def test_what_does_not_fit_is_told_before_anything_is_computed(predictor, graph, message):
+    with pytest.raises(InputError, match=message):
+        predictor.predict([graph])  # without asking for a batch
+
+
+def test_what_the_model_knows_is_told(predictor):
+    known = r"It was trained on paths, with 3 features \(x\[0\]=5, x\[0\]=6, x\[0\]=7\)"
+    with pytest.raises(InputError, match=f"Graph 1 has x of .*{known}"):
+        predictor.predict([*predictor.encoder.transform(RAW[:1]), Data(x=torch.ones(2, 4))])
+
+
+def test_graphs_that_were_encoded_otherwise(predictor):
+    other = [path([1, 2]), path([3, 3])]
+    encoder = FeatureEncoder.fit(other)
+    dataset = GraphDataset.of("other", encoder.transform(other), encoder=encoder)
+    assert dataset.num_features == predictor.encoder.num_features
+    with pytest.raises(InputError, match="encoded by themselves"):
+        predictor.predict(dataset)
+
+
+def test_an_unknown_category_is_told_and_doubted(predictor):
+    with pytest.warns(UserWarning, match=r"x\[0\] 9 \(2x\)"):
+        known, unknown = predictor.prepared([RAW[0], path([9, 5, 9])])
+    assert predictor.doubt(known) is None
+    assert predictor.doubt(unknown) == "2 nodes of an unknown x[0]: not in the training data"
+
+
+def test_a_stream_is_read_batch_by_batch(predictor):
+    read = []
+
+    def graphs():
+        for number, graph in enumerate([*RAW, Data(x=torch.ones(1, 7))]):
+            read.append(number)
+            yield graph
+
+    outputs = predictor.predict(graphs(), 2)
+    assert read == []
+    next(outputs)
+    assert read == [0, 1]
+    next(outputs)
+    with pytest.raises(InputError, match="Graph 4 has x of"):
+        next(outputs)
+
+
+def test_one_graph_is_not_several(predictor):
+    with pytest.raises(InputTypeError, match="Put it into a list"):
+        predictor.predict(RAW[0])
+    with pytest.raises(InputTypeError, match="graph 1 is a str"):
+        predictor.predict([RAW[0], "graph"])
+    with pytest.raises(InputError, match="batch_size must be at least 1; got 0"):
+        predictor.predict(RAW, 0)
+
+
+def test_nothing_is_nothing(predictor):
+    assert list(predictor.predict([])) == []
+
+
+def test_the_training_may_go_on(mutag):
+    training = Training(SETTINGS, mutag, train=torch.arange(100))
+    training.run_epoch()
+    predictor = Predictor.of(training)
+    graphs = load("MUTAG")[100:]
+    assert isinstance(graphs, InMemoryDataset)
+    before = all_of(predictor.predict(graphs))
+    training.run_epoch()
+    assert torch.equal(all_of(predictor.predict(graphs)), before)

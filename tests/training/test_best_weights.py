@@ -1,0 +1,60 @@
+import copy
+
+import torch
+
+from ifmixup.training import Settings, Training
+from ifmixup.training.best_weights import BestWeights
+
+
+def made(mutag) -> Training:
+    parts = {"train": torch.arange(60), "validation": torch.arange(60, 90)}
+    return Training(Settings(epochs=9, hidden=4, layers=1), mutag, **parts)
+
+
+def after(training: Training, accuracy: float, mark: float) -> None:
+    """As if an epoch had been trained: so good, with all weights the same number."""
+    training.epoch += 1
+    training.curves["validation_accuracy"].append(accuracy)
+    training.curves["validation_loss"].append(1.0)
+    training.latest = {"validation": {"accuracy": accuracy}}
+    with torch.no_grad():
+        for weights in training.model.parameters():
+            weights.fill_(mark)
+
+
+def mark(training: Training) -> float:
+    return next(training.model.parameters()).flatten()[0].item()
+
+
+def test_the_best_is_kept_and_given_back(mutag):
+    training, best = made(mutag), BestWeights(patience=2)
+    found = []
+    for number, accuracy in enumerate((0.5, 0.7, 0.6, 0.7), start=1):
+        after(training, accuracy, float(number))
+        best.look(training)
+        found.append((best.epoch, best.waited, best.over))
+    assert found == [(1, 0, False), (2, 0, False), (2, 1, False), (2, 2, True)]
+    best.give_back(training)
+    assert mark(training) == 2.0
+    assert training.latest == {"validation": {"accuracy": 0.7}}
+
+
+def test_it_goes_on_where_its_state_was_taken(mutag):
+    training, best = made(mutag), BestWeights()
+    for number, accuracy in enumerate((0.5, 0.7, 0.6), start=1):
+        after(training, accuracy, float(number))
+        best.look(training)
+    again = BestWeights()
+    again.load_state_dict(copy.deepcopy(best.state_dict()))
+    assert not again.over
+    after(training, 0.65, 4.0)
+    again.look(training)
+    assert (again.epoch, again.waited) == (2, 2)
+    again.give_back(training)
+    assert mark(training) == 2.0
+    done = BestWeights()
+    done.load_state_dict(again.state_dict())
+    assert done.over
+    after(training, 0.1, 9.0)
+    done.give_back(training)  # they were given back before
+    assert mark(training) == 9.0

@@ -1,0 +1,68 @@
+import numpy as np
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from ifmixup.errors import InputError
+from ifmixup.training.class_labels import labels_of, number_classes
+
+GRAPHS = [Data(y=torch.tensor([n])) for n in (3, 1)]
+
+
+def test_classes_are_numbered_in_their_order():
+    classes, numbers = number_classes(["b", "a", "b"])
+    assert (classes.tolist(), numbers.tolist()) == (["a", "b"], [1, 0, 1])
+    classes, numbers = number_classes([("x", 1), "b", 2])
+    assert classes.tolist() == [2, "b", ("x", 1)]
+    assert numbers.tolist() == [2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("labels", "dtype"),
+    [(["b", "a"], "U"), ([2, 1], "i"), ([2.0, 1.0], "f"), ([True, False], "b"), ([1, "a"], "O")],
+)
+def test_classes_are_arrays_of_their_kind(labels, dtype):
+    assert number_classes(labels)[0].dtype.kind == dtype
+
+
+def test_one_class_is_none():
+    with pytest.raises(InputError, match="y has 1 class: 'a'"):
+        number_classes(["a", "a"])
+
+
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
+        (None, [3, 1]),
+        (["a", "b"], ["a", "b"]),
+        (("a", "b"), ["a", "b"]),
+        ([(1, 2), (3, 4)], [(1, 2), (3, 4)]),
+        (np.array(["a", "b"]), ["a", "b"]),
+        ([np.int64(4), np.str_("a")], [4, "a"]),
+        (torch.tensor([4, 5]), [4, 5]),
+        (np.array([1.0, 0.0]), [1.0, 0.0]),
+    ],
+)
+def test_labels_are_plain_values(y, expected):
+    found = labels_of(GRAPHS, y)
+    assert found == expected
+    assert [type(each) for each in found] == [type(each) for each in expected]
+
+
+def test_a_graph_may_name_its_class():
+    assert labels_of([Data(y="toxic"), Data(y=torch.tensor(2.0))], None) == ["toxic", 2.0]
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (["a"], "Got 2 graphs but 1 classes in y"),
+        (["a", None], "The class of graph 1 is None"),
+        ([1.0, float("inf")], "graph 1 is inf: y contains NaN or infinity"),
+        ([0.5, 1.0], r"graph 0 is 0\.5\. Unknown label type: continuous"),
+        ([[1], [2]], r"not hashable: \[1\]"),
+    ],
+)
+def test_what_is_no_class(y, message):
+    with pytest.raises(InputError, match=message):
+        labels_of(GRAPHS, y)
