@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from ifmixup.study.halving import Halving, Rung, score
+from ifmixup.study.protocols import Run
 from ifmixup.study.store import Store
 from ifmixup.study.study import Study, Trial
 from ifmixup.training import RunSpec, Settings
@@ -20,6 +22,14 @@ NOTE = (
 
 
 Execute = Callable[[Sequence[RunSpec]], None]
+
+
+class Score(Protocol):
+    """How good a setting is, as :func:`ifmixup.study.halving.score` says it: more is better."""
+
+    def __call__(self, protocol: str, runs: Sequence[Run], *, folds: int | None = None) -> float:
+        """The score of finished runs, of which there should be ``folds``."""
+        ...
 
 
 def halve(study: Study, store: Store, execute: Execute) -> Study:
@@ -43,7 +53,11 @@ def halve(study: Study, store: Store, execute: Execute) -> Study:
 
 
 def climb(
-    study: Study, store: Store, execute: Execute, plans: Mapping[Trial, Sequence[Rung]]
+    study: Study,
+    store: Store,
+    execute: Execute,
+    plans: Mapping[Trial, Sequence[Rung]],
+    score: Score = score,
 ) -> dict[Trial, dict[Settings, float]]:
     """The settings of each trial that are left after its rungs, with their scores in the last.
 
@@ -53,6 +67,7 @@ def climb(
         execute: Runs what the store does not have yet.
         plans: The rungs of each trial, first to last; after none, all are left, with a score of
             NaN.
+        score: How good a setting is, by the protocol and its finished runs.
     """
     left = {trial: dict.fromkeys(each, math.nan) for trial, each in study.settings.items()}
     # All trials climb a rung together: no worker waits for the last run of a single trial.
@@ -66,7 +81,7 @@ def climb(
         for trial, rung in climbing.items():
             candidates = list(left[trial])
             scores = {
-                place: _score(study, store, trial, specs[trial][settings], rung)
+                place: _score(study, store, trial, specs[trial][settings], rung, score)
                 for place, settings in enumerate(candidates)
             }
             kept = Halving.select(scores, rung.keep)
@@ -86,7 +101,14 @@ def _first_repeat(study: Study) -> list[tuple[int, int]]:
     return [pair for pair in pairs if pair[0] == pairs[0][0]]
 
 
-def _score(study: Study, store: Store, trial: Trial, specs: Sequence[RunSpec], rung: Rung) -> float:
+def _score(
+    study: Study,
+    store: Store,
+    trial: Trial,
+    specs: Sequence[RunSpec],
+    rung: Rung,
+    score: Score,
+) -> float:
     done = [
         (record.spec, record.result)
         for record in study.records(specs, store)

@@ -1,0 +1,26 @@
+import math
+
+import pytest
+
+from ifmixup.study.steady import steady
+from stored_runs import done
+
+
+def runs(*curves):
+    found = []
+    for fold, curve in enumerate(curves):
+        outcome = done(fold, protocol="holdout")
+        outcome.result.curves["validation_accuracy"] = list(curve)
+        found.append((outcome.spec, outcome.result))
+    return found
+
+
+def test_the_second_half_counts_and_no_single_epoch():
+    assert steady("holdout", runs([1.0, 0.0, 0.6, 0.8], [0.0, 1.0, 0.5, 0.5])) == pytest.approx(0.6)
+    calm, lucky = runs([0.8] * 4), runs([0.5, 0.5, 0.5, 1.0])
+    assert steady("holdout", calm) > steady("holdout", lucky)
+
+
+def test_runs_that_are_missing_are_no_score():
+    assert math.isnan(steady("holdout", []))
+    assert math.isnan(steady("holdout", runs([1.0, 1.0]), folds=2))
