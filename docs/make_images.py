@@ -22,6 +22,7 @@ from ifmixup.data import load
 from ifmixup.report import draw_mixed_pair
 from ifmixup.report.feature_names import feature_names
 from ifmixup.report.save_figure import save_figure
+from ifmixup.training import Settings
 
 IMAGES = Path(__file__).parent / "images"
 BLUE, ORANGE, GREY = "#0b6e8a", "#c4572f", "#666666"
@@ -117,9 +118,7 @@ def random_labels() -> None:
             protocols=["holdout", "paper"],
             folds=10,
             repeats=REPEATS,
-            epochs=EPOCHS,
-            hidden=16,
-            layers=2,
+            settings=Settings(epochs=EPOCHS, hidden=16, layers=2),  # none that may be tuned later
             folder=folder,
             progress=False,
         )
