@@ -218,6 +218,7 @@ class Two(Own):
         (OtherName(), "model(x, edge_index, edge_weight, batch)"),
         (AnyArguments(), "model(x, edge_index, edge_weight, batch)"),
         (AnyKeywords(), "model(x, edge_index, batch, edge_weight)"),
+        (pyg.GCN(3, 4, 2), "model(x, edge_index, edge_weight, batch=batch)"),
         (AsAttribute(), "model(x, edge_index, edge_attr=edge_weight)"),
         (Two(), "model(x, edge_index, edge_weight, batch, ptr)"),
         (nn.DataParallel(Own()), "model(x, edge_index, edge_weight, batch)"),

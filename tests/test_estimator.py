@@ -22,6 +22,7 @@ from ifmixup.data import FeatureEncoder, load
 from ifmixup.errors import InputError, InputTypeError
 from ifmixup.estimator import GraphClassifier, GraphRegressor
 from ifmixup.training import Settings
+from task_graphs import with_values
 
 SMALL = {"epochs": 3, "hidden": 8, "layers": 1, "random_state": 0}
 
@@ -501,3 +502,50 @@ def test_scikit_learns_checks_of_the_regressor_on_rows_as_graphs():
     options = {"epochs": 10, "batch_size": 64, "learning_rate": 0.03, "dropout": 0.0}
     model = RegressorOnRows(**options, hidden=16, layers=1, method="none")
     assert statuses(model)["failed"] == set()
+
+
+def test_tensors_as_classes():
+    graphs = list(load("MUTAG"))[:20]
+    fitted = GraphClassifier(epochs=1, random_state=0).fit(graphs, [graph.y for graph in graphs])
+    assert fitted.classes_.tolist() == [0, 1]
+
+
+def values_with_gaps(count=30):
+    graphs = with_values(count)
+    y = torch.cat([graph.y for graph in graphs]).numpy()
+    return graphs, y
+
+
+def test_only_graphs_with_a_value_choose_the_epoch():
+    graphs, y = values_with_gaps()
+    y[:28] = np.nan
+    regressor = GraphRegressor(
+        epochs=2, hidden=4, layers=2, early_stopping=True, validation_fraction=0.3, random_state=0
+    )
+    fitted = regressor.fit(graphs, y)
+    assert np.isfinite(fitted.curves_["validation_mae"]).all()
+    y[28] = np.nan
+    with pytest.raises(InputError, match="two graphs with a known y"):
+        regressor.fit(graphs, y)
+
+
+def test_r2_is_over_what_is_known():
+    graphs, y = values_with_gaps()
+    fitted = GraphRegressor(epochs=2, hidden=4, layers=2, random_state=0).fit(graphs, y)
+    guesses, known = fitted.predict(graphs), ~np.isnan(y[:, 1])
+    assert not known.all()
+    expected = [
+        r2_score(y[:, 0], guesses[:, 0]),
+        r2_score(y[known, 1], guesses[known, 1]),
+    ]
+    assert fitted.score(graphs, y) == pytest.approx(np.mean(expected))
+    y[1:, 0] = np.nan  # one value has no spread: the column does not count
+    assert fitted.score(graphs, y) == pytest.approx(expected[1])
+    weights = np.arange(30.0)
+    assert fitted.score(graphs, y, weights) == pytest.approx(
+        r2_score(y[known, 1], guesses[known, 1], sample_weight=weights[known])
+    )
+
+
+def test_what_is_imported_late_is_listed():
+    assert set(ifmixup.__all__) <= set(dir(ifmixup))

@@ -59,3 +59,8 @@ def __getattr__(name: str) -> Any:
 
         return GraphRegressor
     raise AttributeError(f"module 'ifmixup' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What there is, what is imported late included."""
+    return sorted({*globals(), *__all__})

@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any
 
 import torch
@@ -211,7 +212,10 @@ def _find_call(model: nn.Module, batch: Data) -> tuple[Call, str]:
         return model(**values)
 
     order = [name for name in names if name in source]
-    shown = ", ".join(n if n == source[n] else f"{n}={source[n]}" for n in order)
+    # By place as long as no parameter is left out; what comes after one must be named.
+    same = (a == b and source[a] == a for a, b in zip(order, names, strict=False))
+    count = len(list(takewhile(bool, same)))
+    shown = ", ".join([*order[:count], *(f"{n}={source[n]}" for n in order[count:])])
     return by_name, f"model({shown})"
 
 

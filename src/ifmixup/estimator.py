@@ -121,7 +121,10 @@ class GraphEstimator(BaseEstimator):
             raise InputError("At least two graphs are needed to fit; got 1 sample.")
         # The draws of a run follow from one number, whatever kind of state was given.
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        kept, held_out = self._hold_out(len(graphs), classes, seed)
+        known = np.ones(len(graphs), dtype=bool)
+        if task == "values":
+            known = (~targets.isnan()).any(1).numpy()
+        kept, held_out = self._hold_out(known, classes, seed)
         with epoch_bar(settings.epochs) if self.progress else nullcontext() as each_epoch:
             training = train(
                 settings,
@@ -163,9 +166,13 @@ class GraphEstimator(BaseEstimator):
         return replace(pack(encoded, name="graphs", task=task), encoder=encoder.to_dict())
 
     def _hold_out(
-        self, total: int, classes: NDArray[np.int64] | None, seed: int
+        self, known: NDArray[np.bool_], classes: NDArray[np.int64] | None, seed: int
     ) -> tuple[Tensor, Tensor | None]:
-        """The places of the graphs to train on, and of those to choose the epoch by."""
+        """The places of the graphs to train on, and of those to choose the epoch by.
+
+        Only those with a ``known`` target can tell which epoch is better.
+        """
+        total = len(known)
         places = np.arange(total)
         if not self.early_stopping:
             return torch.from_numpy(places), None
@@ -175,17 +182,24 @@ class GraphEstimator(BaseEstimator):
             )
         if not isinstance(self.patience, int | np.integer) or self.patience < 1:
             raise InputError(f"patience must be a number from 1; got {self.patience!r}.")
-        count = min(max(1, round(total * self.validation_fraction)), total - 1)
+        judges = places[known]
+        if len(judges) < 2:
+            raise InputError(
+                "early_stopping needs two graphs with a known y: one to train on, and one to "
+                "choose the epoch by."
+            )
+        count = min(max(1, round(total * self.validation_fraction)), len(judges) - 1)
         stratify = None
         if classes is not None:
             # Of every class a share, where there is enough of each to share.
             of_each = np.bincount(classes)
             enough = of_each.min() > 1 and min(count, total - count) >= len(of_each)
             stratify = classes if enough else None
-        kept, held_out = train_test_split(
-            places, test_size=count, random_state=seed, stratify=stratify
+        _, held_out = train_test_split(
+            judges, test_size=count, random_state=seed, stratify=stratify
         )
-        return torch.from_numpy(np.sort(kept)), torch.from_numpy(np.sort(held_out))
+        kept = np.setdiff1d(places, held_out)
+        return torch.from_numpy(kept), torch.from_numpy(np.sort(held_out))
 
 
 class GraphClassifier(ClassifierMixin, GraphEstimator):
@@ -295,7 +309,7 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         _refuse(unsupported)
         taken = as_graphs(graphs)
         values = values_of(taken, y)
-        rows = torch.from_numpy(values).to(torch.get_default_dtype()).view(len(taken), -1)
+        rows = torch.from_numpy(values).view(len(taken), -1)
         self._train(graphs, taken, rows, "values")
         self._one_value = values.ndim == 1
         return self
@@ -308,15 +322,33 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
     def score(self, graphs: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The coefficient of determination R², of which 1 is the best.
 
+        Of several values it is the mean over the columns, each over the graphs where it is known;
+        a column that fewer than two graphs have does not count.
+
         Args:
             graphs: As for ``fit``.
             y: The values; None takes the ``y`` of the graphs.
             sample_weight: How much each graph counts, ``[B]``.
         """
-        guesses = self.predict(graphs)
-        return float(
-            r2_score(values_of(as_graphs(graphs), y), guesses, sample_weight=sample_weight)
-        )
+        several = as_graphs(graphs)
+        guesses = self.predict(graphs).reshape(len(several), -1)
+        values = values_of(several, y).reshape(len(several), -1)
+        if values.shape != guesses.shape:
+            raise InputError(
+                f"y has {values.shape[1]} values a graph, and fit was given {guesses.shape[1]}."
+            )
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        known = ~np.isnan(values)
+        enough = [column for column in range(values.shape[1]) if known[:, column].sum() > 1]
+        found = [
+            r2_score(
+                values[known[:, column], column],
+                guesses[known[:, column], column],
+                sample_weight=None if weights is None else weights[known[:, column]],
+            )
+            for column in enough or [int(known.sum(0).argmax())]
+        ]
+        return float(np.mean(found))
 
     def __sklearn_tags__(self) -> Any:
         return _of_graphs(super().__sklearn_tags__())

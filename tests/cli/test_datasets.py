@@ -2,8 +2,11 @@ import os
 import zipfile
 
 import pytest
+import torch
 import tyro
+from torch_geometric.data import Data
 
+from ifmixup.cli import main
 from ifmixup.cli.datasets import datasets
 from ifmixup.data import NAMES
 from ifmixup.data.find import find
@@ -110,3 +113,13 @@ def test_the_whole_table(capsys):
     assert "Not found" not in out
     assert "334" in out
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_names_of_a_file_do_not_steer_the_terminal(tmp_path, capsys):
+    graphs = [
+        Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0, 1], [1, 0]]), y=torch.tensor([n]))
+        for n in (0, 1)
+    ]
+    torch.save(graphs, tmp_path / "a[v2]\x1b.pt")
+    assert main(["datasets", str(tmp_path / "a[v2]\x1b.pt")]) == 0
+    assert capsys.readouterr().out.startswith("a[v2]?\n")

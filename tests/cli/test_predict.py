@@ -170,3 +170,14 @@ def test_what_cannot_be_done_is_said(mutag_model, capsys, words, message):
     places = {"model": mutag_model, "folder": mutag_model.parent}
     assert main(["predict", *(word.format(**places) for word in words)]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_what_predictions_are_made_from_is_not_replaced(molecule_model, tmp_path, capsys):
+    path = tmp_path / "new.csv"
+    path.write_text("smiles\nCCO\n")
+    before = molecule_model.read_bytes()
+    for output in (path, molecule_model):
+        assert main(["predict", str(molecule_model), str(path), "-o", str(output)]) == 2
+        assert "Give another file" in capsys.readouterr().err
+    assert path.read_text() == "smiles\nCCO\n"
+    assert molecule_model.read_bytes() == before

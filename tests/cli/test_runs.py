@@ -34,7 +34,7 @@ def test_the_list(study, capsys):
     ]
     assert max(map(len, lines[:5])) <= 80
     assert lines[5] == (
-        "MUTAG gcn none holdout, repeat 0, fold 2 failed: out of [red]memory [31m second line"
+        "MUTAG gcn none holdout, repeat 0, fold 2 failed: out of [red]memory?[31m?second line"
     )
     assert lines[6] == "2 done, 1 failed, 2.5 s of training."
 

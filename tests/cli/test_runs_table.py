@@ -2,7 +2,7 @@ import io
 
 from rich.console import Console
 
-from ifmixup.cli.runs_table import print_runs, print_studies, printable
+from ifmixup.cli.runs_table import print_runs, print_studies
 from ifmixup.study.record import Record
 from stored_runs import done, failed, filled
 
@@ -31,7 +31,3 @@ def test_studies_and_a_broken_one(tmp_path):
     text = printed(print_studies, [tmp_path / "good", bad], width=500)
     assert next(line.split()[-2:] for line in text.splitlines() if "good" in line) == ["2", "1"]
     assert "Broken:" in text
-
-
-def test_a_terminal_is_not_steered():
-    assert printable("a\x1b[31mb\nc") == "a [31mb c"

@@ -152,3 +152,12 @@ def test_the_configuration_can_be_read_back(tmp_path, capsys):
     (tmp_path / "options.toml").write_text(text)
     assert main(["train", "MUTAG", "--config", str(tmp_path / "options.toml"), words[-1]]) == 0
     assert capsys.readouterr().out == text
+
+
+def test_names_are_printed_as_they_are(tmp_path, capsys):
+    source, path = tmp_path / "mol[v2].pt", tmp_path / "k[v2].pt"
+    torch.save(list(load("MUTAG")), source)
+    assert main(["train", str(source), "--save", str(path), "--epochs", "1", *OPTIONS]) == 0
+    out = capsys.readouterr().out
+    assert "graphs of mol[v2]: 1 epochs" in out
+    assert f"Saved to {path}\n" in out

@@ -63,6 +63,7 @@ def test_labels_beside_the_graphs(folder):
     [
         ("file\none\n", "needs two columns, file and label"),
         ("file,label\none,1\none,2\n", "line 3: 'one' stands there twice"),
+        ("file,label\none,1\none.graphml,2\n", "two labels for one file: 'one.graphml' and 'one'"),
         ("file,label\nother,1\n", "no label for any of the 2 files, such as 'one.graphml'"),
         ("file,label\none,1,2\n", "line 2: expected 2 columns, found 3"),
         ("file,label\none,1\n", None),
@@ -108,6 +109,10 @@ OUTSIDE = """<!DOCTYPE g [<!ENTITY a SYSTEM "file:///etc/passwd">]><graphml>&a;<
         ("x.graphml", OUTSIDE, "it has a DOCTYPE"),
         ("x.graphml", "<graphml", "not XML"),
         ("x.graphml", "", "not XML"),
+        *(
+            ("x.graphml", f"<?xml version='1.0' encoding='{name}'?><graphml/>", "not XML")
+            for name in ("foo", "shift_jis", "utf-7")
+        ),
         ("x.graphml", "<graphml/>", "not GraphML"),
         ("x.json", "{", "not JSON"),
         ("x.json", "[" * 100_000, "not JSON"),

@@ -3,10 +3,11 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch_geometric.data import Data
 
 import ifmixup.data
 from ifmixup.data import NAMES, load
-from ifmixup.errors import DatasetError, InputTypeError
+from ifmixup.errors import DatasetError, InputError, InputTypeError
 
 
 def test_the_public_names():
@@ -117,6 +118,33 @@ def test_a_dataset_that_is_loaded_already():
     assert load(dataset, encoder=dataset.encoder) is dataset
 
 
+def test_a_dataset_that_is_loaded_already_is_asked_for_otherwise():
+    dataset = load("MUTAG")
+    other = load(dataset, metric="roc_auc", task="classes")
+    assert (other.metric, dataset.metric, other.ids) == ("roc_auc", "accuracy", dataset.ids)
+    assert load(dataset, metric="accuracy", task="classes") is dataset
+    bare = load(dataset[5:8], labelled=False)
+    assert (bare[0].y, len(bare), bare.ids) == (None, 3, ["5", "6", "7"])
+    assert torch.equal(bare[1].x, dataset[6].x)
+    assert dataset[0].y.tolist() == [1]
+    assert load(bare, labelled=False) is bare
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"task": "values"}, "MUTAG is loaded already, so task='values' comes too late"),
+        ({"label": "y"}, "so label='y' comes too late"),
+        ({"identifier": "key"}, "so identifier='key' comes too late"),
+        ({"metric": "mae"}, "'mae' does not fit the task 'classes'"),
+        ({"task": "nothing"}, "task"),
+    ],
+)
+def test_what_comes_too_late_for_a_dataset(option, message):
+    with pytest.raises(InputError, match=message):
+        load(load("MUTAG"), **option)
+
+
 @pytest.mark.parametrize("source", [3, None, iter([])])
 def test_what_is_no_source(source):
     with pytest.raises(InputTypeError, match="a PyG dataset or a list of graphs, not a"):
@@ -157,3 +185,14 @@ def test_the_papers_eight(tu_source, name):
 def test_the_papers_short_names(tu_source):
     assert repr(load("IMDB-B", tu_source("IMDB-BINARY").parent)) == "IMDB-BINARY(1000)"
     assert repr(load("imdb-m", tu_source("IMDB-MULTI").parent)) == "IMDB-MULTI(1500)"
+
+
+def test_an_empty_name_is_no_folder():
+    with pytest.raises(InputError, match="name of the source is empty"):
+        load("")
+
+
+def test_a_list_that_mixes_kinds():
+    networkx = pytest.importorskip("networkx")
+    with pytest.raises(InputTypeError, match="item 1 is a Data"):
+        load([networkx.path_graph(3), Data(x=torch.ones(1, 1))])

@@ -61,9 +61,9 @@ def test_classes(csv):
     assert dataset.y.tolist() == [1, 0, 0]
     assert dataset.ids == ["0", "1", "4"]  # the rows, as pandas counts them
     assert dataset.skipped == [
-        Skipped(4, "XX", "not SMILES"),
-        Skipped(7, "f,CC", "expected 6 columns, found 2"),
-        Skipped(5, "O=C=O", "no label"),
+        Skipped(4, "XX", "not SMILES", "2"),
+        Skipped(7, "f,CC", "expected 6 columns, found 2", "5"),
+        Skipped(5, "O=C=O", "no label", "3"),
     ]
     ethanol, _, methane = dataset
     assert dataset.encoder.feature_names == ["element=C", "element=O"]
@@ -192,3 +192,9 @@ def test_any_table_is_molecules_or_an_error_of_ours(tmp_path_factory, text):
     assert len(dataset) == len(dataset.ids) > 0
     rows = [line for line in text.splitlines()[1:] if line]
     assert len(dataset) + len(dataset.skipped) <= len(rows)
+
+
+def test_of_columns_that_differ_in_case_the_exact_one(tmp_path):
+    path = tmp_path / "m.csv"
+    path.write_text("SMILES,smiles,label\nno,CC,a\nno,CCO,b\n")
+    assert len(load(path)) == 2

@@ -81,9 +81,9 @@ def test_a_class_that_is_not_known_is_skipped():
 
 def test_without_attributes_the_degree():
     dataset = from_networkx([nx.star_graph(3), nx.path_graph(2)], [0, 1])
-    assert dataset.encoder.nodes == (Column("degree", (0, 1, 2, 3)),)
+    assert dataset.encoder.nodes == (Column("(degree)", (0, 1, 2, 3)),)
     assert dataset[0].x.argmax(1).tolist() == [3, 1, 1, 1]
-    with pytest.warns(UserWarning, match=r"degree 5 \(1x\)"):
+    with pytest.warns(UserWarning, match=r"\(degree\) 5 \(1x\)"):
         other = from_networkx([nx.star_graph(5)], labelled=False, encoder=dataset.encoder)
     assert other[0].x.sum(1).tolist() == [0, 1, 1, 1, 1, 1]
     # Attributes that training did not have do not matter.
@@ -110,6 +110,36 @@ def test_weights_of_all_edges():
     assert "edge_attr" not in dataset[0]
     half = nx.Graph([(0, 1, {"weight": "heavy"})])
     assert from_networkx([half], [0]).encoder.edges == (Column("weight", ("heavy",)),)
+
+
+@pytest.mark.parametrize("other", [{}, {"weight": "heavy"}, {"weight": math.nan}])
+def test_weights_of_some_edges(other):
+    whole = nx.Graph([(0, 1, {"weight": 2})])
+    part = nx.Graph([(0, 1, {"weight": 1}), (1, 2, other)])
+    for known in ({}, {"encoder": from_networkx([whole], [0]).encoder}):
+        with pytest.raises(DatasetError, match="graph 1: the weight of an edge is missing or no"):
+            from_networkx([whole, part], [0, 1], **known)
+
+
+def test_weights_that_were_categories_stay_so():
+    encoder = from_networkx([nx.Graph([(0, 1, {"weight": "2"})])], [0]).encoder
+    (graph,) = from_networkx([nx.Graph([(0, 1, {"weight": 2})])], labelled=False, encoder=encoder)
+    assert graph.edge_attr.tolist() == [[1], [1]]
+    assert "edge_weight" not in graph
+
+
+def test_an_attribute_that_is_called_degree():
+    one = nx.Graph([(0, 1)])
+    nx.set_node_attributes(one, {0: "high", 1: "low"}, "degree")
+    dataset = from_networkx([one], [0])
+    again = from_networkx([one], labelled=False, encoder=dataset.encoder)
+    assert torch.equal(again[0].x, dataset[0].x)
+    assert dataset.encoder.feature_names == ["degree=high", "degree=low"]
+
+
+def test_labels_of_numpy_and_torch_in_lists():
+    dataset = from_networkx([nx.path_graph(2)] * 2, [[np.float64(0.5), torch.tensor(2)], [1, 3]])
+    assert (dataset.task, dataset.y.tolist()) == ("values", [[0.5, 2], [1, 3]])
 
 
 def test_directed_parallel_and_looped():

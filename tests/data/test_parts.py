@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 import torch
 from torch_geometric.data import Data
@@ -95,6 +97,30 @@ def test_what_was_skipped_stands_where_it_was(monkeypatch):
     assert part.ids == ["one", "two", "three", "four", "five"]
     assert part.problems == ["no nodes", None, None, "broken", None]
     assert [graph.num_nodes for graph in part.graphs] == [1, 2, 3]
+
+
+def test_what_was_skipped_is_called_as_the_others_are(tmp_path):
+    pytest.importorskip("networkx")
+    for name, text in {
+        "a": '{"nodes": [{"id": 0}], "links": []}',
+        "b": "{",
+        "c": '{"nodes": [], "links": []}',
+        "d": '{"nodes": [], "links": [], "graph": {"key": "four"}}',
+    }.items():
+        (tmp_path / f"{name}.json").write_text(text)
+    (part,) = read_in_parts(str(tmp_path), 10)
+    assert part.ids == ["a", "b", "c", "d"]
+    assert [problem is None for problem in part.problems] == [True, False, False, False]
+    (part,) = read_in_parts(str(tmp_path), 10, identifier="key")
+    assert part.ids == ["a", "b", "c", "four"]
+    assert [one.text for one in load(tmp_path, labelled=False).skipped] == [
+        *("b.json", "c.json", "d.json"),
+    ]
+
+
+def test_a_table_in_the_home_folder(table, monkeypatch):
+    monkeypatch.setenv("HOME", str(Path(table).parent))
+    assert len(next(read_in_parts("~/molecules.csv", 10))) == 5
 
 
 def test_parts_of_nothing():

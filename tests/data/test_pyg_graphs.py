@@ -6,6 +6,7 @@ from torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset
 from torch_geometric.datasets import FakeDataset
 
 from ifmixup.data import from_pyg, load
+from ifmixup.data import pyg_graphs as module
 from ifmixup.data.columns import Column
 from ifmixup.data.pyg_graphs import list_name
 from ifmixup.errors import DatasetError, IfmixupError, InputTypeError
@@ -53,7 +54,7 @@ def test_integers_become_one_hot():
 def test_without_x_the_degree():
     star = Data(edge_index=torch.tensor([[0, 0, 0], [1, 2, 3]]), num_nodes=5, y=torch.tensor([0]))
     dataset = from_pyg([star, Data(edge_index=EDGES, num_nodes=2, y=torch.tensor([1]))])
-    assert dataset.encoder.nodes == (Column("degree", (0, 1, 2, 3)),)
+    assert dataset.encoder.nodes == (Column("(degree)", (0, 1, 2, 3)),)
     assert dataset[0].x.argmax(1).tolist() == [3, 0, 0, 0, 0]
     assert dataset[1].x.argmax(1).tolist() == [1, 1]
 
@@ -148,6 +149,26 @@ def test_hetero_says_what_to_do():
 def test_graphs_that_cannot_be_used(graphs, message):
     with pytest.raises(DatasetError, match=message):
         from_pyg(graphs)
+
+
+def test_nodes_that_are_only_counted(monkeypatch):
+    monkeypatch.setattr(module, "MAX_BARE", 100)
+    bare = [Data(edge_index=EDGES, num_nodes=20, y=i) for i in range(6)]
+    assert len(from_pyg(bare)) == 6  # not many for their edges
+    bare.append(Data(edge_index=EDGES, num_nodes=200, y=0))
+    with pytest.raises(DatasetError, match="320 nodes without features, but few edges"):
+        from_pyg(bare)
+    far = [Data(edge_index=EDGES * 200, num_nodes=None, y=0)]  # PyG counts up to the largest
+    with pytest.raises(DatasetError, match="201 nodes without features"):
+        from_pyg(far)
+    monkeypatch.setattr(module, "MAX_NODES", 30)
+    with pytest.raises(DatasetError, match="The graphs have 32 nodes, more than the 30 allowed"):
+        from_pyg([graph(0)] * 16)
+
+
+def test_a_label_that_is_no_plain_tensor():
+    with pytest.raises(DatasetError, match="Graph 0: y must be numbers"):
+        from_pyg([graph(torch.eye(2).to_sparse())])
 
 
 THINGS = st.one_of(

@@ -26,7 +26,7 @@ def test_graphs_without_a_class_go_and_the_rest_follows():
     )
     assert dataset.ids == ["a", "c", "d"]
     assert dataset.y.tolist() == [1, 0, 1]
-    assert dataset.skipped == [Skipped(5, "x", "no label")]
+    assert dataset.skipped == [Skipped(5, "x", "no label", "b")]
     assert {part: index.tolist() for part, index in dataset.split.items()} == {
         "train": [1, 0],
         "test": [2],
@@ -54,3 +54,39 @@ def test_the_encoder_of_other_graphs():
         dataset = assemble(raw(1), encoder=encoder)
     assert dataset[0].x.tolist() == [[0, 0], [1, 0]]
     assert dataset.encoder is encoder
+
+
+def weighted(*weights):
+    found = raw(*[0] * len(weights), ids=[f"g{i}" for i in range(len(weights))])
+    for graph, weight in zip(found.graphs, weights, strict=True):
+        if weight is not None:
+            graph.edge_weight = torch.tensor(weight)
+    return found
+
+
+def test_whole_weights_become_floats():
+    dataset = assemble(weighted([1, 2], [3, 4], [True, False]))
+    assert [graph.edge_weight.tolist() for graph in dataset] == [[1, 2], [3, 4], [1, 0]]
+    assert all(graph.edge_weight.dtype == torch.float32 for graph in dataset)
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (([1.0, 1.0], None, None), "here, graph g1 has no edge_weight, but others have"),
+        ((None, [1.0, 1.0]), "here, graph g0 has no edge_weight, but others have"),
+        (([1.0, 1.0], [1.0, -1.0]), "here, graph g1: edge_weight is negative"),
+        (([1, -1],), "here, graph g0: edge_weight is negative"),
+        (([1.0, float("inf")],), "here, graph g0: edge_weight has NaN or infinity"),
+        (([1.0, 1.0, 1.0],), r"graph g0: edge_weight has the shape \[3\], not \[2\]"),
+    ],
+)
+def test_weights_that_cannot_be_used(weights, message):
+    with pytest.raises(DatasetError, match=message):
+        assemble(weighted(*weights))
+
+
+def test_a_graph_without_edges_needs_no_weights():
+    found = weighted([1.0, 2.0], None)
+    found.graphs[1].edge_index = EDGES[:, :0]
+    assert assemble(found)[1].edge_weight.shape == (0,)

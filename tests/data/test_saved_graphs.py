@@ -126,6 +126,43 @@ def test_damage_and_size(path, monkeypatch):
         read_saved(path)
 
 
+@pytest.mark.parametrize("key", ["x", "edge_index", "y"])
+def test_a_tensor_that_is_larger_than_the_file(path, key):
+    large = {"x": (1000, 400), "edge_index": (2, 1000), "y": (1, 10**6)}[key]
+    graph = GRAPHS[0].clone()
+    graph[key] = torch.zeros(1, dtype=graph[key].dtype).expand(large)
+    torch.save([graph], path)
+    assert path.stat().st_size < 4000
+    with pytest.raises(DatasetError, match=r"has a tensor \[.*\] of which it holds only a part"):
+        read_saved(path)
+
+
+def test_slices_that_are_larger_than_the_file(path):
+    own = Own()
+    slices = {**own.slices, "x": torch.zeros(1).long().expand(10**12)}
+    torch.save((own._data.to_dict(), slices), path)
+    with pytest.raises(DatasetError, match="of which it holds only a part"):
+        read_saved(path)
+
+
+def test_graphs_that_share_tensors(path, monkeypatch):
+    torch.save([GRAPHS[0]] * 1000, path)
+    assert len(read_saved(path)) == 1000
+    monkeypatch.setattr(module, "MAX_SHARED", 10_000)
+    with pytest.raises(DatasetError, match="but its graphs 48000: they share tensors"):
+        read_saved(path)
+
+
+def test_lists_that_hold_each_other(path):
+    knot = [1]
+    for _ in range(100):  # 2 ** 100 ways through it
+        knot = [knot, knot]
+    graph = GRAPHS[0].clone()
+    graph.knot = knot
+    torch.save([graph], path)
+    assert len(read_saved(path)) == 1
+
+
 def test_torch_2_4_knows_no_context(path, monkeypatch):
     torch.save(GRAPHS, path)
     before = torch.serialization.get_safe_globals()

@@ -7,10 +7,10 @@ from ifmixup.errors import DatasetError
 def test_lines_are_collected_and_shortened():
     skips = Skips("m.csv")
     skips.add(4, "X" * 70, "not SMILES")
-    skips.add(2, "CC", "no label")
+    skips.add(2, "CC", "no label", "ethane")
     assert skips.lines == [
         Skipped(4, "X" * 57 + "...", "not SMILES"),
-        Skipped(2, "CC", "no label"),
+        Skipped(2, "CC", "no label", "ethane"),
     ]
 
 

@@ -1,5 +1,7 @@
+import datetime
 import gzip
 import math
+from decimal import Decimal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -106,6 +108,52 @@ def test_bounds(tmp_path, monkeypatch):
         Table(tmp_path / "m.parquet")
 
 
+def parquet(path, **columns):
+    pq.write_table(pa.table(columns), path)
+    return Table(path)
+
+
+def test_parquet_decimals_bytes_and_dates(tmp_path):
+    table = parquet(
+        tmp_path / "m.parquet",
+        d=[Decimal("1.50"), None],
+        b=[b"C", "ü".encode()],
+        t=[datetime.date(2020, 1, 2), None],
+        k=pa.array(["x", "y"]).dictionary_encode(),
+    )
+    assert [row.cells for row in table.rows([0, 1, 2, 3])] == [
+        ["1.50", "C", "2020-01-02", "x"],
+        ["", "ü", "", "y"],
+    ]
+
+
+def test_parquet_cells_that_are_no_text(tmp_path):
+    table = parquet(tmp_path / "m.parquet", b=[b"C", b"\xff"], n=[[1], [2]], ok=["a", "b"])
+    assert [row.cells for row in table.rows([2])] == [["a"], ["b"]]
+    with pytest.raises(DatasetError, match=r"m\.parquet, row 2: .* bytes that are not UTF-8"):
+        list(table.rows([0]))
+    with pytest.raises(DatasetError, match=r"the column 'n' holds list<.*; texts and numbers"):
+        list(table.rows([1]))
+
+
+def test_a_small_parquet_that_unfolds(tmp_path, monkeypatch):
+    table = parquet(tmp_path / "m.parquet", s=["C" * 1000] * 5000, n=list(range(5000)))
+    asked = pq.ParquetFile
+    repeated = []
+    monkeypatch.setattr(
+        pq, "ParquetFile", lambda *a, **k: repeated.append(k["read_dictionary"]) or asked(*a, **k)
+    )
+    assert sum(len(row.cells[0]) for row in table.rows([0, 1])) == 5_000_000
+    assert repeated[-1] == ["s", "n"]  # a text that stands there often is in memory once
+    assert (tmp_path / "m.parquet").stat().st_size < 100_000
+    monkeypatch.setattr(module, "MAX_BYTES", 2_000_000)
+    with pytest.raises(DatasetError, match="more than the 2000000 bytes of text allowed"):
+        list(table.rows([0]))
+    monkeypatch.setattr(module, "MAX_LINE", 999)
+    with pytest.raises(DatasetError, match="row 1: a cell of more than 999 characters"):
+        list(table.rows([0]))
+
+
 def test_no_file(tmp_path):
     with pytest.raises(DatasetError, match=r"There is no file .*m\.csv"):
         Table(tmp_path / "m.csv")
@@ -123,3 +171,16 @@ def test_cells():
     assert [cell_text(value) for value in values] == [
         *("", "", "", "x", "1", "0", "3", "0.5", "1e+300"),
     ]
+    more = [
+        Decimal("0.10"),
+        Decimal("NaN"),
+        b"x",
+        datetime.datetime(2020, 1, 2, 3),
+        datetime.time(4),
+    ]
+    assert [cell_text(value) for value in more] == [
+        *("0.10", "", "x", "2020-01-02T03:00:00", "04:00:00"),
+    ]
+    for value in (b"\xff", [1], {"a": 1}):
+        with pytest.raises(DatasetError, match="a cell holds"):
+            cell_text(value)

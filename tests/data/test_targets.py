@@ -90,6 +90,21 @@ def test_a_column_of_names_is_no_column_of_classes():
         read_targets(column(*(str(i) for i in range(1001))), ["id"], "classes")
 
 
+@pytest.mark.parametrize("missing", ["NA", "n/a", "null", "None", ""])
+def test_what_stands_for_a_missing_label(missing):
+    found = read_targets(column("1.5", missing, "2.5"), ["y"])
+    assert found.task == "values"
+    assert found.y[:, 0].isnan().tolist() == [False, True, False]
+    assert read_targets(column("0", "1", missing), ["y"]).names == ["0", "1"]
+
+
+def test_a_slip_in_a_column_of_values_does_not_make_classes_of_it():
+    cells = [f"{i}.5" for i in range(30)]
+    with pytest.raises(DatasetError, match="line 32: 'inf' is no number, but nearly all others"):
+        read_targets(column(*cells, "inf"), ["y"], lines=range(2, 33))
+    assert read_targets(column(*cells, "inf"), ["y"], "classes").task == "classes"
+
+
 def test_numbers():
     numbers = torch.tensor([[2.0], [NAN], [-1.5]], dtype=torch.float64)
     assert guess(numbers) == "values"

@@ -1,10 +1,13 @@
 import zipfile
+from dataclasses import replace
 
 import pytest
 import torch
 from torch_geometric.io import read_tu_data
 from torch_geometric.transforms import OneHotDegree
 
+from ifmixup.data.columns import Column
+from ifmixup.data.encoder import FeatureEncoder
 from ifmixup.data.files import TextFile, read_files
 from ifmixup.data.load import load
 from ifmixup.data.names import NAMES
@@ -12,9 +15,13 @@ from ifmixup.data.tu import parse
 from ifmixup.errors import DatasetError
 
 
-def parsed(texts):
+def parsed_with(texts, encoder=None):
     files = {part: TextFile(f"TINY_{part}.txt", text.encode()) for part, text in texts.items()}
-    found = parse(files, "TINY.zip", "TINY")
+    return parse(files, "TINY.zip", "TINY", encoder)
+
+
+def parsed(texts):
+    found = parsed_with(texts)
     return found.data, found.slices
 
 
@@ -192,9 +199,27 @@ def test_broken_attributes(tiny, text, message):
 
 def test_degrees_that_would_fill_the_memory(monkeypatch, tiny):
     del tiny["node_labels"], tiny["edge_labels"]
-    monkeypatch.setattr("ifmixup.data.tu.MAX_ONE_HOT", 20)
+    monkeypatch.setattr("ifmixup.data.tu.MAX_ENTRIES", 20)
     with pytest.raises(DatasetError, match="7 x 3 entries are more than the 20 allowed"):
         parsed(tiny)
+
+
+def test_the_encoder_of_other_graphs_must_know_the_same_columns(tiny):
+    bare = {part: text for part, text in tiny.items() if not part.endswith(("_labels", "butes"))}
+    bare["graph_labels"] = tiny["graph_labels"]
+    labels, degrees = parsed_with(tiny).encoder, parsed_with(bare).encoder
+    assert torch.equal(parsed_with(tiny, labels).data.x, parsed(tiny)[0].x)
+    with pytest.raises(DatasetError, match=r"nodes carry node label, .* learned on \(degree\)"):
+        parsed_with(tiny, degrees)
+    with pytest.raises(DatasetError, match=r"nodes carry \(degree\), .* learned on node label"):
+        parsed_with(bare, labels)
+    saved = FeatureEncoder((Column("x[0]", (3, 4, 5)),))
+    with pytest.raises(DatasetError, match=r"TINY\.zip: its nodes carry .* learned on x\[0\]"):
+        parsed_with(tiny, saved)
+    del tiny["edge_labels"]
+    with pytest.raises(DatasetError, match=r"its edges carry nothing, .* learned on edge label"):
+        parsed_with(tiny, labels)
+    assert "edge_attr" not in parsed_with(tiny, replace(labels, edges=None)).data
 
 
 def test_a_real_dataset_with_a_broken_line(tmp_path, write_zip):

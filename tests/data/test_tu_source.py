@@ -36,7 +36,7 @@ def test_how_the_features_were_made(tmp_path, tiny, write_folder):
 def test_attributes_and_degrees(tmp_path, tiny, write_folder):
     labels = tiny.pop("node_labels")
     bare = write_folder(tmp_path / "bare", tiny)
-    assert load(bare).encoder.nodes == (Column("degree", (0, 1, 2)),)
+    assert load(bare).encoder.nodes == (Column("(degree)", (0, 1, 2)),)
     tiny["node_attributes"] = "0.5, 1\n" * 7
     attributed = write_folder(tmp_path / "attributed", tiny)
     names = [column.name for column in load(attributed).encoder.nodes]
@@ -68,7 +68,7 @@ def test_degrees_of_other_graphs(tmp_path, tiny, write_folder):
         "graph_indicator": "1\n1\n1\n1\n",
     }
     folder = write_folder(tmp_path / "b", star)
-    with pytest.warns(UserWarning, match=r"degree 3 \(1x\)"):
+    with pytest.warns(UserWarning, match=r"\(degree\) 3 \(1x\)"):
         dataset = load(folder, encoder=encoder, labelled=False)
     assert dataset[0].x.tolist() == [[0, 0, 0], [0, 1, 0], [0, 1, 0], [0, 1, 0]]
 

@@ -6,6 +6,7 @@ import torch
 from ifmixup.data import load
 from ifmixup.prediction.card import card_text, measured_sentence, model_card
 from ifmixup.training import Checkpoint, Settings, load_checkpoint, pack, save_checkpoint, train
+from task_graphs import with_labels
 
 SETTINGS = Settings(hidden=4, layers=2, epochs=2, method="ifmixup")
 
@@ -59,7 +60,7 @@ def test_graphs_that_chose_the_epoch_flatter(mutag, tmp_path):
     parts = {"train": torch.arange(150), "validation": torch.arange(150, 188)}
     card = card_of(mutag, tmp_path / "model.pt", **parts)
     assert card["measured"]["part"] == "validation"
-    assert "but chose the epoch: on others expect somewhat less" in card_text(card)
+    assert "but chose the epoch: on others expect somewhat worse" in card_text(card)
 
 
 def test_wilsons_interval():
@@ -68,6 +69,9 @@ def test_wilsons_interval():
 
     assert _interval(0.8, 10) == pytest.approx((0.4901, 0.9433), abs=1e-3)
     assert _interval(7.0, 10) is None
+    assert _interval(0.0, 10) == pytest.approx((0, 0.2775), abs=1e-4)
+    low, high = _interval(0.5, 2**63 - 1)
+    assert low == pytest.approx(0.5) == high
 
 
 def test_a_metric_without_an_interval():
@@ -91,3 +95,49 @@ def test_what_a_file_says_is_not_obeyed(mutag, tmp_path):
     assert card["versions"] == {}
     assert card["measured"] is None
     assert "trained on an unknown number of 188 graphs" in card_text(card)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "graphs"),
+    [
+        ({"accuracy": float("nan")}, 38),
+        ({"accuracy": float("inf")}, 38),
+        ({"accuracy": 0.5}, 10**600),
+    ],
+    ids=["nan", "infinite", "endless"],
+)
+def test_numbers_that_cannot_be_are_left_out(mutag, tmp_path, metrics, graphs):
+    path = tmp_path / "model.pt"
+    train(SETTINGS, mutag, train=torch.arange(188), save=path)
+    found = load_checkpoint(path)
+    found.about["measured"] = {"part": "test", "metrics": metrics, "graphs": graphs}
+    found.about["graphs"] = found.about["seed"] = 10**600
+    save_checkpoint(path, found)
+    card = model_card(path)
+    assert card["measured"] is None
+    assert card["seed"] is None
+    assert "trained on an unknown number of 188 graphs" in card_text(card)
+    json.dumps(card, allow_nan=False)
+
+
+def test_the_accuracy_of_labels_has_no_interval(tmp_path):
+    data = pack(with_labels(12), metric="accuracy")
+    path = tmp_path / "model.pt"
+    train(SETTINGS, data, train=torch.arange(8), test=torch.arange(8, 12), save=path)
+    measured = model_card(path)["measured"]
+    assert 0 <= measured["value"] <= 1
+    assert measured["interval"] is None
+
+
+def test_a_training_that_was_stopped_early(mutag, tmp_path):
+    path, parts = tmp_path / "model.pt", (torch.arange(150), torch.arange(150, 188))
+    settings = SETTINGS.with_(epochs=50, learning_rate=1e-9)  # nothing gets better
+    train(settings, mutag, train=parts[0], validation=parts[1], patience=1, save=path)
+    found = load_checkpoint(path)
+    epochs, chosen = found.state["epoch"], found.state["best"]["epoch"]
+    assert f"{epochs} of 50 epochs (stopped early; weights of epoch {chosen})" in card_text(
+        model_card(path)
+    )
+    found.state["best"]["given_back"] = False
+    save_checkpoint(path, found)
+    assert "(stopped before the end)" in card_text(model_card(path))

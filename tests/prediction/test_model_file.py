@@ -5,7 +5,7 @@ import torch
 
 from ifmixup.data import load
 from ifmixup.errors import CheckpointError
-from ifmixup.prediction.model_file import empty_model, read_model_file
+from ifmixup.prediction.model_file import count_of, empty_model, read_model_file
 from ifmixup.training import Checkpoint, Settings, load_checkpoint, pack, save_checkpoint, train
 
 
@@ -61,6 +61,18 @@ def broken(about, state, kind):
         del weights[name]
     elif kind == "more":
         weights["more"] = torch.ones(1)
+    elif kind == "metric":
+        about["data"]["metric"] = "beauty"
+    elif kind == "metric of another task":
+        about["data"]["metric"] = "mae"
+    elif kind == "metric is a list":
+        about["data"]["metric"] = ["accuracy"]
+    elif kind == "endless number":
+        about["settings"]["epochs"] = 10**600
+    elif kind == "endless rate":
+        about["settings"]["learning_rate"] = float("inf")
+    elif kind == "endless epoch":
+        state["epoch"] = 10**600
     elif kind == "shape":
         weights[name] = weights[name][:1].clone()
     elif kind == "dtype":
@@ -69,6 +81,10 @@ def broken(about, state, kind):
         weights[name] = torch.full_like(weights[name], torch.nan)
     elif kind == "pretended":
         weights[name] = torch.zeros(1).expand_as(weights[name])
+    elif kind == "shared":
+        biases = [each for each, value in weights.items() if value.shape == (4,)]
+        state["model"] = {each: value.clone() for each, value in weights.items()}
+        state["model"] |= dict.fromkeys(biases, torch.ones(4))
     elif kind == "weights are a list":
         state["model"] = [1]
     elif kind == "scaling":
@@ -95,11 +111,18 @@ def broken(about, state, kind):
         ("settings", "hidden must be int; got 'wide'"),
         ("layers", "it has no 1000000000 layers"),
         ("missing", "are missing"),
-        ("more", 'Unexpected key(s) in state_dict: "more"'),
+        ("more", "it has weights that its model has not: ['more']"),
+        ("metric", "Unknown metric 'beauty'"),
+        ("metric of another task", "does not fit the task 'classes'"),
+        ("metric is a list", "its metric is ['accuracy']"),
+        ("endless number", "its epochs is not a number to train with"),
+        ("endless rate", "its learning_rate is not a number to train with"),
+        ("endless epoch", "is a damaged model file"),
         ("shape", "the weights"),
         ("dtype", "torch.float64"),
         ("nan", "is not finite"),
         ("pretended", "is larger than the file"),
+        ("shared", "its weights are larger than the file"),
         ("weights are a list", "it has no weights"),
         ("scaling", "its x_std is not positive"),
         ("scaling of another width", "its scaling x_mean does not fit"),
@@ -123,3 +146,21 @@ def test_what_is_no_checkpoint(tmp_path):
     (tmp_path / "model.pt").write_text("no model")
     with pytest.raises(CheckpointError, match="is not a checkpoint of ifmixup"):
         read_model_file(tmp_path / "model.pt")
+
+
+def test_weights_that_are_too_many_are_not_copied(saved, tmp_path, monkeypatch):
+    checkpoint = load_checkpoint(saved[0])
+    checkpoint.state["model"]["more"] = torch.zeros(1).expand(10**9)
+    save_checkpoint(tmp_path / "model.pt", checkpoint)
+
+    def copied(tensor, **_):
+        raise AssertionError(f"{tensor.numel()} numbers were copied")
+
+    monkeypatch.setattr(torch.Tensor, "clone", copied)
+    with pytest.raises(CheckpointError, match="weights that its model has not"):
+        read_model_file(tmp_path / "model.pt")
+
+
+def test_what_is_no_count():
+    assert not any(map(count_of, [-1, True, 2**63, 10**600, 1.0, "1", None]))
+    assert count_of(2**63 - 1) == 2**63 - 1

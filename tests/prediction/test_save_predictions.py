@@ -1,4 +1,5 @@
 import csv
+import io
 import json
 
 import pytest
@@ -98,3 +99,18 @@ def test_a_folder_that_is_not_there(tmp_path):
         check_output(str(tmp_path))
     with pytest.raises(InputError, match="cannot be written"):
         save_predictions(ROWS, str(tmp_path / "no" / "a.csv"), task="classes", names=["n", "y"])
+
+
+def test_a_terminal_is_not_steered(monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    rows = [Prediction("a\x1b[2J", [1.0, 0.0], "no\nway")]
+    for stream, expected in (
+        (Terminal(), "a?[2J,n?o,1,0,no?way"),
+        (io.StringIO(), 'a\x1b[2J,n\x1bo,1,0,"no\nway"'),
+    ):
+        monkeypatch.setattr("sys.stdout", stream)
+        save_predictions(rows, "-", task="classes", names=["n\x1bo", "yes"])
+        assert expected in stream.getvalue()

@@ -205,3 +205,41 @@ def test_every_model_with_every_method_on_every_dataset(tmp_path, name):
     assert found.failed == []
     assert len(found.rows()) == 4 * 6
     assert all((row.runs, row.failed) == (2, 0) for row in found.rows())
+
+
+def test_the_name_of_a_dataset_does_not_lead_out_of_the_folder(tmp_path, monkeypatch):
+    (tmp_path / "here" / "deeper").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "here" / "deeper")
+    data = replace(pack(load("MUTAG")), name="../../evil")
+    found = ifmixup.compare(data, methods=("none",), engine=Here(), **TINY)
+    assert found.folder.parts == ("ifmixup-runs", "_.._evil")
+    assert [path.name for path in tmp_path.iterdir()] == ["here"]
+
+
+def test_one_split_says_nothing_of_other_graphs(tmp_path):
+    split = {"train": torch.arange(100), "validation": torch.arange(100, 140)}
+    data = replace(pack(load("MUTAG")), split={**split, "test": torch.arange(140, 188)})
+    found = ifmixup.compare(
+        data,
+        folder=tmp_path,
+        engine=Here(),
+        repeats=2,
+        grid={"dropout": [0.0, 0.1, 0.2, 0.5]},
+        search="halving",
+        **{**TINY, "epochs": 30},
+    )
+    assert "All runs share one split of the graphs" in found.verdict()
+    assert "other folds" not in found.verdict()
+
+
+@pytest.mark.parametrize("what", ["models", "methods", "protocols"])
+def test_nothing_to_compare_is_an_error(tmp_path, what):
+    with pytest.raises(InputError, match=f"at least one of {what}"):
+        ifmixup.compare("MUTAG", **{what: []}, folder=tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+
+
+def test_one_class_is_nothing_to_learn(tmp_path):
+    alike = [graph for graph in load("MUTAG") if int(graph.y) == 0]
+    with pytest.raises(InputError, match="of one class"):
+        ifmixup.compare(alike, folder=tmp_path)

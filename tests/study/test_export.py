@@ -136,7 +136,8 @@ def test_a_thin_run_has_the_curves_that_numbers_are_read_from(tmp_path):
     with Store(filled(tmp_path, done(0), failed(1, "x"))) as store:
         whole, bad = sorted(store.records(), key=lambda record: record.status)
         thin = thinned(whole)
-        assert thinned(bad) == bad
+        assert thinned(bad).error == bad.error
+        assert thinned(bad).host == thin.host == ""
     assert thin.spec == whole.spec
     assert thin.result.metrics == whole.result.metrics
     kept = set(whole.result.curves) - {"train_loss", "test_loss"}

@@ -5,7 +5,15 @@ import pytest
 from scipy import stats
 
 from ifmixup.errors import InputError
-from ifmixup.study.statistics import Difference, holm, paired_difference, verdict
+from ifmixup.study.statistics import (
+    HELPS,
+    NO_DIFFERENCE,
+    NOT_ENOUGH,
+    Difference,
+    holm,
+    paired_difference,
+    verdict,
+)
 
 
 def folds(values, repeat=0):
@@ -132,3 +140,9 @@ def test_of_an_error_less_is_better():
     less = Difference(-0.1, -0.2, -0.01, 0.01, 10)
     assert verdict(less, 0.01, higher_is_better=False) == "helps"
     assert verdict(less, 0.01) == "hurts"
+
+
+@pytest.mark.parametrize(("pairs", "said"), [(2, NOT_ENOUGH), (4, NOT_ENOUGH), (5, HELPS)])
+def test_a_few_folds_are_no_proof(pairs, said):
+    assert verdict(Difference(0.03, 0.02, 0.04, 0.001, pairs), 0.001) == said
+    assert verdict(Difference(0.03, -0.02, 0.08, 0.3, pairs), 0.3) == NO_DIFFERENCE

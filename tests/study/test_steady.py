@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -24,3 +25,13 @@ def test_the_second_half_counts_and_no_single_epoch():
 def test_runs_that_are_missing_are_no_score():
     assert math.isnan(steady("holdout", []))
     assert math.isnan(steady("holdout", runs([1.0, 1.0]), folds=2))
+
+
+def test_of_an_error_less_is_better():
+    def errors(*curve):
+        outcome = done(0, protocol="holdout")
+        curves = {"validation_mae": list(curve), "test_mae": list(curve)}
+        return [(outcome.spec, replace(outcome.result, curves=curves))]
+
+    assert steady("holdout", errors(9.0, 2.0)) == -2.0
+    assert steady("holdout", errors(0.0, 1.0)) > steady("holdout", errors(0.0, 2.0))

@@ -52,7 +52,7 @@ def test_on_the_terminal():
         "Accuracy in %, differences in points.",
         "* optimistic: the paper's protocol chooses the epoch, and the setting where",
         "there are several, on the test folds themselves, so that these numbers tend to",
-        "be too high.",
+        "be too good.",
         "MUTAG gcn ifmixup (holdout): 1 of 10 runs failed and are not in these numbers.",
     ]
 
@@ -145,7 +145,7 @@ def test_markdown():
         "| +0.8 \\[−1.1, 2.7\\] | helps | 10 |\n"
         "\nAccuracy in %, differences in points.\n"
         "\n\\* optimistic: the paper's protocol chooses the epoch, and the setting where there are "
-        "several, on the test folds themselves, so that these numbers tend to be too high.\n"
+        "several, on the test folds themselves, so that these numbers tend to be too good.\n"
     )
 
 
@@ -163,7 +163,7 @@ def test_latex():
         r"\multicolumn{10}{p{\linewidth}}{\footnotesize Accuracy in \%, differences in points.} \\",
         r"\multicolumn{10}{p{\linewidth}}{\footnotesize $^*$ optimistic: the paper's protocol "
         r"chooses the epoch, and the setting where there are several, on the test folds "
-        r"themselves, so that these numbers tend to be too high.} \\",
+        r"themselves, so that these numbers tend to be too good.} \\",
         r"\multicolumn{10}{p{\linewidth}}{\footnotesize A\_1\&\textbackslash{}\textasciitilde{}"
         r"\textasciicircum{}\{ gcn ifmixup (holdout): 1 of 10 runs failed and are not in these "
         r"numbers.} \\",

@@ -1,4 +1,5 @@
 import pickle
+import zipfile
 
 import pytest
 import torch
@@ -85,3 +86,20 @@ def test_short_files(tmp_path, content):
     path.write_bytes(content)
     with pytest.raises(CheckpointError, match="not a checkpoint of ifmixup"):
         load_checkpoint(path)
+
+
+def packed_again(path, target, compression):
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(target, "w", compression) as new:
+        for member in old.namelist():
+            new.writestr(member, old.read(member))
+
+
+def test_a_file_that_unpacks_to_more_is_refused(tmp_path):
+    path, small = tmp_path / "model.pt", tmp_path / "small.pt"
+    save_checkpoint(path, Checkpoint({}, {"weight": torch.zeros(100_000)}))
+    packed_again(path, small, zipfile.ZIP_STORED)
+    assert load_checkpoint(small).state["weight"].numel() == 100_000
+    packed_again(path, small, zipfile.ZIP_DEFLATED)
+    assert small.stat().st_size < path.stat().st_size / 10
+    with pytest.raises(CheckpointError, match="not a checkpoint of ifmixup: it is compressed"):
+        load_checkpoint(small)

@@ -66,3 +66,18 @@ def test_a_graph_may_name_its_class():
 def test_what_is_no_class(y, message):
     with pytest.raises(InputError, match=message):
         labels_of(GRAPHS, y)
+
+
+@pytest.mark.parametrize(
+    "each", [lambda n: torch.tensor([n]), torch.tensor, lambda n: np.array([[n]])]
+)
+def test_tensors_of_one_value_are_that_value(each):
+    # Tensors are equal to nothing but themselves: as they are, each graph would be a class.
+    graphs = [Data() for _ in range(3)]
+    assert labels_of(graphs, [each(n) for n in (3, 1, 3)]) == [3, 1, 3]
+
+
+@pytest.mark.parametrize("y", [torch.tensor([1, 0]), np.array([1, 0]), torch.tensor([])])
+def test_rows_are_no_class(y):
+    with pytest.raises(InputError, match="Graph 1 has a y of shape"):
+        labels_of(GRAPHS, [torch.tensor(1), y])

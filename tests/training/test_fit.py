@@ -169,3 +169,14 @@ def test_nothing_was_held_out(mutag, tmp_path):
     path = tmp_path / "model.pt"
     train(SETTINGS.with_(epochs=1), mutag, train=torch.arange(188), save=path)
     assert load_checkpoint(path).about["measured"] is None
+
+
+def test_validation_graphs_of_which_nothing_is_known():
+    graphs = with_values(12)
+    for graph in graphs[8:]:
+        graph.y = torch.full((1, 2), torch.nan)
+    data = pack(graphs, task="values")
+    parts = {"train": torch.arange(8), "validation": torch.arange(8, 12)}
+    with pytest.raises(InputError, match="None of the 4 validation graphs"):
+        train(SETTINGS, data, **parts)
+    train(SETTINGS.with_(epochs=1), data, train=parts["train"], validation=torch.arange(7, 12))

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 from torch_geometric.data import Batch, Data
@@ -157,3 +159,22 @@ def test_another_metric_is_another_run(mutag):
     assert other.fingerprint != mutag.fingerprint
     ranks = [pack(with_labels(), metric=m).fingerprint for m in ("roc_auc", "average_precision")]
     assert ranks[0] != ranks[1]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_edge_attributes_are_finite(value):
+    graphs = with_values(3)
+    for graph in graphs:
+        graph.edge_attr = torch.rand(graph.num_edges, 2)
+    assert pack(graphs).edge_dim == 2
+    graphs[1].edge_attr[3, 1] = value
+    with pytest.raises(InputError, match="edge_attr of graph 1 are not all finite"):
+        pack(graphs)
+
+
+def test_values_stay_on_the_cpu():
+    # where there are doubles; the device meta stands for another one
+    moved = pack(with_values(3)).to(torch.device("meta"))
+    assert (moved.y.device.type, moved.y.dtype) == ("cpu", torch.double)
+    assert moved.graphs.nodes["x"].is_meta
+    assert pack(with_labels(3)).to(torch.device("meta")).y.is_meta

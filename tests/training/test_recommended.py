@@ -8,6 +8,7 @@ from ifmixup.data import NAMES
 from ifmixup.nn import MODELS
 from ifmixup.training import recommended as module
 from ifmixup.training.recommended import recommended, varied
+from ifmixup.training.settings import Settings
 
 
 @pytest.mark.parametrize("dataset", [*NAMES, "my own"])
@@ -21,15 +22,20 @@ def test_there_are_settings_for_everything(dataset):
 def test_other_methods_take_what_was_found_for_none(monkeypatch):
     found = {
         "models": {"gcn": {"layers": 4, "hidden": 32}},
-        "datasets": {"A": {"gcn": {"none": {"layers": 3}, "ifmixup": {"layers": 8}}}},
+        "datasets": {"MUTAG": {"gcn": {"none": {"layers": 3}, "ifmixup": {"layers": 8}}}},
     }
     monkeypatch.setattr(module, "_found", lambda: found)
-    assert recommended("A", "gcn", "none").layers == 3
-    assert recommended("A", "gcn", "drop_edge").layers == 3
-    assert recommended("A", "gcn", "ifmixup").layers == 8
-    assert recommended("B", "gcn", "ifmixup").layers == 4
-    assert recommended("A", "gcn", "ifmixup").hidden == 32
-    assert recommended("A", "gin", "none").layers == 5  # nothing is known: the default
+    assert recommended("MUTAG", "gcn", "none").layers == 3
+    assert recommended("MUTAG", "gcn", "drop_edge").layers == 3
+    assert recommended("MUTAG", "gcn", "ifmixup").layers == 8
+    assert recommended("NCI1", "gcn", "ifmixup").layers == 4
+    assert recommended("MUTAG", "gcn", "ifmixup").hidden == 32
+    assert recommended("MUTAG", "gin", "none").layers == 5  # nothing is known: the default
+
+
+def test_graphs_of_ones_own_take_the_defaults():
+    for model in MODELS:
+        assert recommended("my own", model, "none") == Settings(model=model)
 
 
 def test_the_settings_that_are_recommended_by_name(monkeypatch):

@@ -1,10 +1,11 @@
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 import torch
 
 from ifmixup.errors import InputError
-from ifmixup.training import Fold, RunResult, RunSpec, Settings, pack, run
+from ifmixup.training import Fold, RunResult, RunSpec, Settings, pack, run, train
 from ifmixup.training.run import choose_device, reproducible
 from task_graphs import with_labels, with_values
 
@@ -91,3 +92,21 @@ def test_devices():
     assert (choose_device("auto").type != "cpu") == there
     with pytest.raises(InputError, match=r"no device 'tpu' here. There is: auto, .*cpu"):
         choose_device("tpu")
+
+
+def test_threads_do_not_disturb_each_other(mutag):
+    settings = Settings(epochs=3, hidden=8, layers=2, method="ifmixup", dropout=0.5)
+
+    def weights(seed):
+        trained = train(settings, mutag, train=torch.arange(64), seed=seed)
+        return torch.cat([value.flatten() for value in trained.model.state_dict().values()])
+
+    alone = [weights(seed) for seed in (0, 1, 2, 3)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(weights, (0, 1, 2, 3)))
+    assert all(torch.equal(*pair) for pair in zip(alone, together, strict=True))
+
+
+def test_within_a_training_another_one():
+    with reproducible(), reproducible():
+        assert torch.get_num_threads() == 1

@@ -72,13 +72,13 @@ def test_features_of_0_and_1_and_labels_stay_as_they_are(mutag):
     assert graphs.graphs["y"] is labels.y
 
 
-def test_what_is_the_same_on_all_training_graphs_is_left_alone():
+def test_what_is_the_same_on_all_training_graphs_loses_its_mean():
     graphs = with_values()
     for place, graph in enumerate(graphs):
         graph.x[:, 2] = 0.1 if place < 40 else 7.0
         graph.y = torch.tensor([[5.0, math.nan]]) if place < 40 else torch.tensor([[1.0, 2.0]])
     scaling = Scaling.fit(pack(graphs), TRAIN)
-    assert (scaling.x_mean[2], scaling.x_std[2]) == (0, 1)
+    assert (scaling.x_mean[2].item(), scaling.x_std[2]) == (pytest.approx(0.1), 1)
     # Targets all the same are learnt at once: zero is their mean.
     assert (scaling.y_mean.tolist(), scaling.y_std.tolist()) == ([5, 0], [1, 1])
 
@@ -88,3 +88,28 @@ def test_saved_and_read_back():
     again = Scaling.of(scaling.to_dict())
     assert set(scaling.to_dict()) == {"x_mean", "x_std", "y_mean", "y_std"}
     assert all(torch.equal(value, again.to_dict()[key]) for key, value in scaling.to_dict().items())
+
+
+def test_values_that_floats_cannot_tell_apart():
+    graphs = with_values(4)
+    for graph, y in zip(graphs, (0.0, 1.0, 2.0, 3.0), strict=True):
+        graph.y = torch.tensor([1e9 + y], dtype=torch.double)
+    data = pack(graphs)
+    scaling = Scaling.fit(data, torch.arange(4))
+    y = scaling.graphs(data.graphs, "values").graphs["y"]
+    # mean 1e9 + 1.5, deviation √1.25
+    assert y.dtype == torch.float32
+    assert y.flatten().tolist() == pytest.approx([-1.3416, -0.4472, 0.4472, 1.3416], abs=1e-4)
+    assert scaling.outputs(y.double()).flatten().tolist() == pytest.approx(
+        [1e9, 1e9 + 1, 1e9 + 2, 1e9 + 3], abs=1e-3, rel=0
+    )
+
+
+def test_a_continuous_column_that_hardly_changes_loses_its_mean():
+    graphs = with_labels(4)
+    for graph in graphs:
+        graph.x[:, 2] = 1000.0
+    data = pack(graphs)
+    scaling = Scaling.fit(data, torch.arange(4))
+    assert (scaling.x_mean.tolist(), scaling.x_std.tolist()) == ([0, 0, 1000], [1, 1, 1])
+    assert not scaling.features(data.graphs.nodes["x"])[:, 2].any()

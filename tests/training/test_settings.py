@@ -76,3 +76,10 @@ def test_the_same_value_is_the_same_setting():
 def test_types(values, message):
     with pytest.raises(InputError, match=message):
         Settings(**values)
+
+
+@pytest.mark.parametrize("model", ["gcn", "gat", "gatv2"])
+def test_a_model_that_reads_no_edge_attributes(model):
+    with pytest.raises(InputError, match=f"{model}' does not read edge attributes.*gin does"):
+        Settings(model=model, use_edge_attr=True)
+    assert Settings(model="gin", use_edge_attr=True).relevant()["use_edge_attr"] is True

@@ -30,9 +30,9 @@ def test_classes():
 
 @pytest.mark.parametrize("y", [torch.tensor(1), torch.tensor([1.0]), torch.tensor([[1.0]])])
 def test_rows(y):
-    for task in ("labels", "values"):
+    for task, dtype in (("labels", torch.float32), ("values", torch.float64)):
         row = as_target(y, task, 0)
-        assert (row.tolist(), row.dtype) == ([[1.0]], torch.float32)
+        assert (row.tolist(), row.dtype) == ([[1.0]], dtype)
 
 
 def test_a_nan_is_a_nan():

@@ -12,6 +12,7 @@ from rich.progress import track
 
 from ifmixup.audit import Mixture
 from ifmixup.audit import audit as run_audit
+from ifmixup.cli.plain_console import PlainConsole
 from ifmixup.cli.source_options import SourceOptions
 
 
@@ -39,7 +40,7 @@ def audit(
         root: Where datasets with names lie.
         options: How the SOURCE is read.
     """
-    console = Console()
+    console = PlainConsole()
 
     def progress(mixtures: Iterable[Mixture], total: int) -> Iterable[Mixture]:
         return track(mixtures, "Mixing and recovering", total, console=Console(stderr=True))

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
-from rich.console import Console
 
 from ifmixup.cli.config import to_toml
 from ifmixup.cli.engine_options import EngineOptions
+from ifmixup.cli.plain_console import PlainConsole
 from ifmixup.cli.settings_options import SettingsOptions, typed
 from ifmixup.cli.source_options import SourceOptions
 from ifmixup.cli.typed_words import TYPED
@@ -82,10 +82,10 @@ def compare(options: Annotated[CompareOptions, tyro.conf.arg(name="")]) -> int:
     changes = typed(options.settings)
     if {"model", "method"} & changes.keys():
         raise InputError("compare takes --models and --methods, several of each.")
-    console = Console()
+    console = PlainConsole()
     dataset = options.reading.load(options.source, options.root)
     for line in summary(dataset.skipped):
-        console.print(f"Skipped {line}", highlight=False, markup=False, soft_wrap=True)
+        console.print(f"Skipped {line}")
     try:
         found = run_compare(
             dataset,
@@ -108,7 +108,7 @@ def compare(options: Annotated[CompareOptions, tyro.conf.arg(name="")]) -> int:
         console.print("Stopped. What was finished is stored; the same command goes on from there.")
         return 130
     console.print(rich_table(found.rows()))
-    console.print(found.verdict(), highlight=False)
+    console.print(found.verdict())
     found.save()
     note_command(found.folder, TYPED.get())
     console.print(f"{len(found.runs)} runs and the table in csv, md, tex and json: {found.folder}")
@@ -116,9 +116,7 @@ def compare(options: Annotated[CompareOptions, tyro.conf.arg(name="")]) -> int:
         spec = record.spec
         console.print(
             f"Failed: {spec.settings.model} {spec.settings.method} repeat {spec.repeat} fold "
-            f"{spec.fold}: {record.error}",
-            highlight=False,
-            markup=False,
+            f"{spec.fold}: {record.error}"
         )
     if found.failed:
         console.print(f"{len(found.failed)} runs failed. --retry-failed tries them again.")

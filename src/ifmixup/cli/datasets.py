@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
-from rich.console import Console
 from rich.table import Table
 
+from ifmixup.cli.plain_console import PlainConsole
 from ifmixup.cli.source_options import SourceOptions
 from ifmixup.data import NAMES, load, statistics
 from ifmixup.data.describe import describe
@@ -44,7 +44,7 @@ def datasets(
 
 def _one(source: str, root: Path | None, options: SourceOptions) -> int:
     graphs = options.load(source, root)
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console = PlainConsole()
     console.print(graphs.name)
     for word, text in describe(graphs):
         console.print(f"  {word:15}{text}")
@@ -77,10 +77,10 @@ def _all(root: Path | None) -> int:
             "yes" if row.independent_features else "no",
         )
 
-    console = Console(highlight=False, markup=False)
+    console = PlainConsole()
     console.print(table)
     for message in broken:
-        console.print(f"Broken: {message}", soft_wrap=True)
+        console.print(f"Broken: {message}")
     for name in missing:
         console.print(f"Not found: {name}. Put {name}.zip into --root or ${VARIABLE}.")
     if missing:

@@ -15,6 +15,8 @@ import tyro
 from rich.console import Console
 from rich.progress import track
 
+from ifmixup.cli.plain_console import PlainConsole
+from ifmixup.data.molecules import table_source
 from ifmixup.data.parts import read_in_parts
 from ifmixup.errors import InputError
 from ifmixup.prediction.card import card_text, model_card
@@ -64,8 +66,9 @@ def predict(
     if source is None:
         raise InputError("Say what to predict: ifmixup predict MODEL SOURCE; or --describe.")
     check_output(output)
+    _check_apart(output, model, source)
     predictor = Predictor.load(model)
-    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    console = PlainConsole(stderr=True)
     with _notes(console):
         parts = read_in_parts(
             source,
@@ -96,6 +99,14 @@ def predict(
         told = f"{count - failed} of {count} rows predicted; the column problem says why not all"
     console.print(f"{told}." if output == "-" else f"{told}. Saved as {output}")
     return 0
+
+
+def _check_apart(output: str, model: Path, source: str) -> None:
+    """See that the predictions do not replace what they are made from."""
+    table = table_source(source)
+    for what, path in (("model", model), ("source", Path(table[0] if table else source))):
+        if output != "-" and path.expanduser().resolve() == Path(output).expanduser().resolve():
+            raise InputError(f"{output} is the {what} itself. Give another file with --output.")
 
 
 @contextmanager

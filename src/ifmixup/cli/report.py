@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
-from rich.console import Console
 
+from ifmixup.cli.plain_console import PlainConsole
 from ifmixup.report.report import report as write_report
 
 
@@ -30,7 +30,7 @@ def report(
     # By their names: where folders lie on a machine is nobody's business.
     command = shlex.join(["ifmixup", "report", *(path.resolve().name for path in studies)])
     written = write_report(studies, output, figures=figures, tables=tables, command=command)
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console = PlainConsole()
     console.print(f"Saved as {output}")
     if len(written) > 1:
         console.print(f"and {len(written) - 1} more files")

@@ -9,8 +9,10 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
-from ifmixup.cli.runs_table import marks, print_runs, print_studies, printable
+from ifmixup.cli.plain_console import PlainConsole
+from ifmixup.cli.runs_table import marks, print_runs, print_studies
 from ifmixup.errors import InputError, choose
+from ifmixup.printable import printable
 from ifmixup.study.exchange import import_runs
 from ifmixup.study.export import check_output, thinned
 from ifmixup.study.export import export as export_runs
@@ -44,7 +46,7 @@ def runs(
         thin: Export of the curves only those that numbers are read from, in five digits.
         import_: First add the runs of this .jsonl, .sqlite or study's folder, and list none.
     """
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console = PlainConsole()
     if export is not None:
         check_output(export)
     if not (study / FILE_NAME).exists():
@@ -95,7 +97,7 @@ def _import(study: Path, source: Path, console: Console) -> bool:
         f"{len(done.failed_lines)} refused."
     )
     for line in done.failed_lines:
-        console.print(f"  {printable(line)}")
+        console.print(f"  {printable(line, None)}")
     return not done.failed_lines
 
 

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ifmixup.errors import StoreError
+from ifmixup.printable import printable
 from ifmixup.study.record import Record
 from ifmixup.study.store import Store
 
@@ -26,7 +27,7 @@ def print_runs(records: Sequence[Record], console: Console) -> None:
         result = record.result
         score = None if result is None else result.metrics.get(_metric([record]))
         table.add_row(
-            *(printable(text) for text in marks(record).values()),
+            *(printable(text, None) for text in marks(record).values()),
             str(record.spec.repeat),
             str(record.spec.fold),
             "" if score is None else f"{score:.4f}",
@@ -38,8 +39,8 @@ def print_runs(records: Sequence[Record], console: Console) -> None:
         run = " ".join([*marks(record).values()][:4])
         spec = record.spec
         console.print(
-            f"{printable(run)}, repeat {spec.repeat}, fold {spec.fold} failed: "
-            f"{printable(record.error or 'no reason is known')}"
+            f"{printable(run, None)}, repeat {spec.repeat}, fold {spec.fold} failed: "
+            f"{printable(record.error or 'no reason is known', None)}"
         )
     seconds = sum(record.result.seconds for record in records if record.result is not None)
     done = len(records) - len(failed)
@@ -58,12 +59,12 @@ def print_studies(folders: Iterable[Path], console: Console) -> None:
         try:
             with Store(folder, read_only=True) as store:
                 counts = [str(len(store.keys(status))) for status in ("done", "failed")]
-            table.add_row(printable(str(folder)), *counts)
+            table.add_row(printable(folder, None), *counts)
         except StoreError as error:
             broken.append(str(error))
     console.print(table)
     for message in broken:
-        console.print(f"Broken: {printable(message)}")
+        console.print(f"Broken: {printable(message, None)}")
 
 
 def marks(record: Record) -> dict[str, str]:
@@ -76,11 +77,6 @@ def marks(record: Record) -> dict[str, str]:
         "protocol": spec.protocol,
         "status": record.status,
     }
-
-
-def printable(text: str) -> str:
-    """The text on one line, without what would steer a terminal: it may come from anywhere."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def _metric(records: Sequence[Record]) -> str:

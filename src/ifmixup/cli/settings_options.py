@@ -37,9 +37,9 @@ def _like(name: str, hint: Any, default: Any) -> tuple[str, Any, Any]:
     if hint is bool:  # a flag; it is off unless typed
         return name, hint, field(default=default)
     kind = next(each for each in get_args(hint) or (hint,) if each is not NoneType)
+    other = ", or as recommended for a dataset of the paper" if name in varied() else ""
     told = tyro.conf.arg(
-        metavar=kind.__name__.upper(),
-        help_behavior_hint=f"(default: {default}{', or as recommended' * (name in varied())})",
+        metavar=kind.__name__.upper(), help_behavior_hint=f"(default: {default}{other})"
     )
     return name, Annotated[hint | None, told], field(default=None)
 

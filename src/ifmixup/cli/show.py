@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
-from rich.console import Console
 from torch_geometric.data import Data
 
+from ifmixup.cli.plain_console import PlainConsole
 from ifmixup.cli.source_options import SourceOptions
 from ifmixup.data import GraphDataset
 from ifmixup.errors import InputError
@@ -56,7 +56,7 @@ def show(
         features=_names(graphs, pair),
     )
     save_figure(figure, output)
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console = PlainConsole()
     console.print(f"Mixed {graphs.name} {a} and {b} with λ = {lam:g}: {take_pair(*pair, lam)}.")
     console.print(f"Saved as {output}")
     return 0

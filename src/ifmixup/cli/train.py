@@ -8,9 +8,9 @@ from typing import Annotated
 
 import torch
 import tyro
-from rich.console import Console
 
 from ifmixup.cli.config import to_toml
+from ifmixup.cli.plain_console import PlainConsole
 from ifmixup.cli.settings_options import SettingsOptions, typed
 from ifmixup.cli.source_options import SourceOptions
 from ifmixup.data.skipped import summary
@@ -69,11 +69,13 @@ def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> int:
         plain = {key: value for key, value in vars(options).items() if key not in _NOT_PRINTED}
         print(to_toml({**typed(options.settings), **vars(options.reading), **plain}), end="")
         return 0
-    console = Console()
+    console = PlainConsole()
     dataset = options.reading.load(options.source, options.root)
     for line in summary(dataset.skipped):
-        console.print(f"Skipped {line}", highlight=False, markup=False, soft_wrap=True)
+        console.print(f"Skipped {line}")
     data = pack(dataset)
+    if data.num_classes == 1:
+        raise InputError(f"All graphs of {data.name} are of one class: there is nothing to learn.")
     settings = _settings(options, data)
     fold = _fold(options, data)
     if options.resume and not options.save.exists():

@@ -71,7 +71,7 @@ def read_graph_files(
         try:
             graphs.append(_READERS[path.suffix.lower()](_content(path)))
         except _BadFileError as error:
-            skips.add(line, path.name, str(error))
+            skips.add(line, path.name, str(error), path.stem)
             continue
         read.append(path)
         lines.append(line)
@@ -139,7 +139,10 @@ def _refuse_doctype(content: bytes) -> None:
     parser.EntityDeclHandler = refuse
     try:
         parser.Parse(content, True)
-    except expat.ExpatError as error:
+    except _BadFileError:
+        raise
+    # An encoding that Python does not know is a LookupError, one of several bytes a ValueError.
+    except (expat.ExpatError, LookupError, ValueError) as error:
         raise _BadFileError(f"not XML: {error}") from error
 
 
@@ -208,6 +211,13 @@ def _labels(
         if name in known:
             raise DatasetError(f"{path}, line {row.line}: {name!r} stands there twice.")
         known[name] = row.cells[1:]
+    for file in files:
+        one, other = known.get(file.name), known.get(file.stem)
+        if one is not None and other is not None and one != other:
+            raise DatasetError(
+                f"{path} has two labels for one file: {file.name!r} and {file.stem!r} differ. "
+                "Leave out one of the lines."
+            )
     nothing = [""] * len(places)
     cells = [known.get(file.name, known.get(file.stem, nothing)) for file in files]
     if all(row == nothing for row in cells):

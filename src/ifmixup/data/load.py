@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from copy import copy
 from pathlib import Path
 from typing import Any
 
 from torch_geometric.data import Dataset
 
-from ifmixup.data.dataset import GraphDataset
+from ifmixup.data.dataset import GraphDataset, check_metric, check_task
 from ifmixup.data.download import download
 from ifmixup.data.encoder import FeatureEncoder
 from ifmixup.data.find import PathLike, find
@@ -22,7 +23,7 @@ from ifmixup.data.pyg_graphs import from_pyg
 from ifmixup.data.raw import RawGraphs, assemble
 from ifmixup.data.saved_graphs import read_saved
 from ifmixup.data.tu_source import read_tu, tu_in
-from ifmixup.errors import DatasetError, InputTypeError
+from ifmixup.errors import DatasetError, InputError, InputTypeError
 
 
 def load(
@@ -50,6 +51,7 @@ def load(
     ``graphs.pt``                             a list of PyG ``Data`` that ``torch.save`` wrote
     ``ogb:ogbg-molhiv``                       a graph-property dataset of OGB that is on the disk
     a PyG dataset, a list of ``Data``         see :func:`from_pyg`
+    a :class:`GraphDataset`                   itself, with another metric or without its labels
     a list of NetworkX graphs                 see :func:`from_networkx`
     ========================================  ====================================================
 
@@ -87,6 +89,8 @@ def load(
     if not isinstance(source, str | os.PathLike):
         return _from_python(source, **same, **graphs, labelled=labelled)
     text = os.fspath(source)
+    if not text:
+        raise InputError("The name of the source is empty. Give a name such as MUTAG, or a path.")
     raw: RawGraphs
     if text.startswith(PREFIX):
         raw, same["metric"] = read_ogb(
@@ -117,16 +121,56 @@ def load(
 
 def _from_python(source: Any, **options: Any) -> GraphDataset:
     if isinstance(source, GraphDataset) and options["encoder"] in (None, source.encoder):
-        return source
+        return _loaded(source, **options)
     if not isinstance(source, Sequence | Dataset):
         raise InputTypeError(
             f"load takes a name, a path, a PyG dataset or a list of graphs, not a "
             f"{type(source).__name__}."
         )
-    first = source[0] if len(source) else None
-    if hasattr(first, "nodes") and hasattr(first, "is_directed") and hasattr(first, "graph"):
+    if isinstance(source, Dataset):
+        return from_pyg(source, **options)
+    of_networkx = [
+        all(hasattr(each, name) for name in ("nodes", "is_directed", "graph")) for each in source
+    ]
+    if any(of_networkx) and not all(of_networkx):
+        raise InputTypeError(
+            f"The list mixes NetworkX graphs with others: item {of_networkx.index(False)} is a "
+            f"{type(source[of_networkx.index(False)]).__name__}. Give graphs of one kind."
+        )
+    if any(of_networkx):
         return from_networkx(source, **options)
     return from_pyg(source, **options)
+
+
+def _loaded(
+    dataset: GraphDataset,
+    *,
+    task: str | None,
+    metric: str | None,
+    label: str | None,
+    identifier: str | None,
+    labelled: bool,
+    **_: Any,
+) -> GraphDataset:
+    """A dataset that is loaded already, as it is asked for; the given one is not changed."""
+    given = {"label": label, "identifier": identifier}
+    if task is not None and check_task(task) != dataset.task:
+        given["task"] = task
+    for option, value in given.items():
+        if value is not None:
+            raise InputError(
+                f"{dataset.name} is loaded already, so {option}={value!r} comes too late. Load "
+                f"what it was made of with {option}=."
+            )
+    changed = copy(dataset)
+    changed.metric = check_metric(metric or dataset.metric, dataset.task)
+    if not labelled and "y" in dataset._data:
+        changed._data, changed._data_list = copy(dataset._data), None
+        del changed._data["y"]
+        changed.slices = {key: value for key, value in dataset.slices.items() if key != "y"}
+    elif changed.metric == dataset.metric:
+        return dataset
+    return changed
 
 
 def _is_path(source: object, path: Path, root: PathLike | None) -> bool:

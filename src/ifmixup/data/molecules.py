@@ -66,14 +66,16 @@ def read_molecules(
     cells, ids, lines, texts = [], [], [], []
     with smiles_reader() as read:
         for count, row in enumerate(table.rows(places)):
-            graph = read_molecule(row, read, skips)
+            named = identifier is not None and row.problem is None
+            name = row.cells[-1].strip() if named else str(count)
+            graph = read_molecule(row, read, skips, name)
             if graph is None:
                 continue
             graphs.append(graph)
             texts.append(row.cells[0])
             lines.append(row.line)
             cells.append(row.cells[1 : 1 + len(labels_at)])
-            ids.append(str(count) if identifier is None else row.cells[-1].strip())
+            ids.append(name)
     if not graphs:
         first = f", the first: {skips.lines[0]}" if skips.lines else ""
         raise DatasetError(
@@ -111,15 +113,17 @@ def smiles_place(table: Table, smiles: str | None) -> int:
     return table.place(smiles) if smiles else _usual(table, _SMILES, "SMILES", "smiles")
 
 
-def read_molecule(row: Row, read: Callable[[str], Data], skips: Skips) -> Data | None:
-    """The graph of a row, or None if it was skipped."""
+def read_molecule(
+    row: Row, read: Callable[[str], Data], skips: Skips, name: str | None = None
+) -> Data | None:
+    """The graph of a row, which is called ``name``, or None if it was skipped."""
     if row.problem is not None:
-        skips.add(row.line, row.cells[0], row.problem)
+        skips.add(row.line, row.cells[0], row.problem, name)
         return None
     try:
         return read(row.cells[0])
     except BadSmilesError as error:
-        skips.add(row.line, row.cells[0], str(error))
+        skips.add(row.line, row.cells[0], str(error), name)
         return None
 
 
@@ -132,11 +136,11 @@ def _label_places(table: Table, label: str | None) -> list[int]:
 
 
 def _usual(table: Table, names: Sequence[str], what: str, option: str) -> int:
-    """The place of the column that has one of some usual names, in any case."""
-    lower = [column.lower() for column in table.columns]
-    for name in names:
-        if lower.count(name) == 1:
-            return lower.index(name)
+    """The place of the column that has one of some usual names, best as it is, else in any case."""
+    for columns in (table.columns, [column.lower() for column in table.columns]):
+        for name in names:
+            if columns.count(name) == 1:
+                return columns.index(name)
     raise DatasetError(
         f"{table.path} has no column called {' or '.join(names)}. Say which column holds the "
         f"{what}: {table.path.name}:SMILES:LABEL or {option}= (--{option}). Its columns: "

@@ -45,8 +45,8 @@ def from_networkx(
     Nodes stand in the order of ``graph.nodes``; an edge of an undirected graph stands in both
     directions, parallel edges stand once. Attributes of nodes and edges that are texts or whole
     numbers become one-hot, floats stay numbers, a list of numbers is a column each. An attribute
-    ``weight`` that every edge has becomes ``edge_weight``. Where nodes carry nothing, ``x`` is the
-    one-hot degree.
+    ``weight`` that is a number becomes ``edge_weight``; every edge must have it then, or none.
+    Where nodes carry nothing, ``x`` is the one-hot degree.
 
     Args:
         graphs: The graphs.
@@ -116,11 +116,12 @@ def read_networkx(
         data.append(Data(edge_index=edge_index, num_nodes=len(graph.nodes)))
         node_rows.append([attributes for _, attributes in graph.nodes(data=True)])
         edge_rows.append(rows)
-    _move_weights(data, edge_rows)
     nodes = edges = None
     if encoder is not None:
         nodes = [column for column in encoder.nodes if column.name != DEGREE]
         edges = list(encoder.edges or ())
+    if _WEIGHT not in [column.name for column in edges or ()]:
+        _move_weights(data, edge_rows, where)
     node_names = carried(data, node_rows, "node", where, node_features, nodes)
     edge_names = carried(data, edge_rows, "edge", where, edge_features, edges)
     return RawGraphs(
@@ -164,11 +165,14 @@ def _targets(
 
 
 def _cells(value: Any) -> list[str]:
-    if isinstance(value, Tensor | np.ndarray | np.generic):
-        value = value.tolist()
+    value = _plain(value)
     if isinstance(value, list | tuple):
-        return [cell_text(one) for one in value] or [""]
+        return [cell_text(_plain(one)) for one in value] or [""]
     return [cell_text(value)]
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, Tensor | np.ndarray | np.generic) else value
 
 
 def _edges(graph: Any) -> tuple[Tensor, Rows]:
@@ -184,12 +188,21 @@ def _edges(graph: Any) -> tuple[Tensor, Rows]:
     return index, list(found.values())
 
 
-def _move_weights(data: Sequence[Data], edge_rows: list[Rows]) -> None:
-    """Let weights that all edges have be PyG's ``edge_weight`` and no attribute."""
+def _move_weights(data: Sequence[Data], edge_rows: list[Rows], where: str) -> None:
+    """Let weights be PyG's ``edge_weight`` and no attribute, if they are numbers.
+
+    Raises:
+        DatasetError: If some edges have such a weight and others have not.
+    """
     weights = [[row.get(_WEIGHT) for row in rows] for rows in edge_rows]
-    every = [weight for row in weights for weight in row]
-    if not every or not all(_is_number(weight) for weight in every):
+    good = [all(_is_number(weight) for weight in row) for row in weights]
+    if not any(_is_number(weight) for row in weights for weight in row):
         return
+    if not all(good):
+        raise DatasetError(
+            f"{where}, graph {good.index(False)}: the {_WEIGHT} of an edge is missing or no "
+            "number, but other edges have one. Give every edge a number, or rename the attribute."
+        )
     for place, graph in enumerate(data):
         graph.edge_weight = torch.tensor(weights[place], dtype=torch.float)
         edge_rows[place] = [

@@ -70,7 +70,7 @@ def read_in_parts(
     table = table_source(source)
     used = None
     if table is not None:
-        rows = _table_rows(Path(table[0]), smiles or table[1], identifier, strict)
+        rows = _table_rows(Path(table[0]).expanduser(), smiles or table[1], identifier, strict)
     else:
         known = {"identifier": identifier, "strict": strict, "encoder": encoder}
         dataset = load(source, root, labelled=False, **known)  # type: ignore[arg-type]
@@ -107,7 +107,7 @@ def _in_order(dataset: GraphDataset) -> Iterator[_Row]:
     for one in sorted(dataset.skipped, key=lambda skipped: skipped.line):
         for name, graph in islice(kept, max(0, one.line - 1 - done)):
             yield name, graph, None
-        yield one.text, None, one.reason
+        yield one.text if one.identifier is None else one.identifier, None, one.reason
         done = one.line
     for name, graph in kept:
         yield name, graph, None

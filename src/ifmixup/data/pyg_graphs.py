@@ -18,7 +18,12 @@ from ifmixup.data.targets import Targets, number_targets
 from ifmixup.errors import DatasetError, InputTypeError
 
 MAX_NODES = 100_000_000
-"""The most nodes of one graph."""
+"""The most nodes of all graphs."""
+
+MAX_BARE = 10_000_000
+"""The most nodes of all graphs that carry nothing, unless there are edges that use them."""
+
+_NODES_PER_EDGE = 10
 
 _KEPT = ("x", "edge_index", "edge_attr", "edge_weight")
 
@@ -60,6 +65,7 @@ def from_pyg(
     if not graphs:
         raise DatasetError("There are no graphs in the dataset. Give at least one.")
     kept = [_kept(graph, place) for place, graph in enumerate(graphs)]
+    _check_nodes(kept)
     targets = _targets(graphs, label or "y", task) if labelled else None
     called = name or getattr(dataset, "name", None)
     if not isinstance(called, str):
@@ -123,6 +129,21 @@ def _kept(graph: Data, place: int) -> Data:
     return Data(**parts, num_nodes=nodes)
 
 
+def _check_nodes(graphs: Sequence[Data]) -> None:
+    """See that nodes are there and not only counted: a number in a file takes no space."""
+    total = sum(int(graph.num_nodes or 0) for graph in graphs)
+    if total > MAX_NODES:
+        raise DatasetError(f"The graphs have {total} nodes, more than the {MAX_NODES} allowed.")
+    bare = [graph for graph in graphs if "x" not in graph]
+    nodes = sum(int(graph.num_nodes or 0) for graph in bare)
+    edges = sum(graph["edge_index"].numel() // 2 + 1 for graph in bare if "edge_index" in graph)
+    if nodes > max(MAX_BARE, _NODES_PER_EDGE * edges):
+        raise DatasetError(
+            f"The graphs have {nodes} nodes without features, but few edges between them. At most "
+            f"{MAX_BARE} such nodes are allowed. Give nodes x, or leave out those without edges."
+        )
+
+
 def _targets(graphs: Sequence[Data], label: str, task: str | None) -> Targets:
     rows, whole = [], True
     for place, graph in enumerate(graphs):
@@ -134,10 +155,10 @@ def _targets(graphs: Sequence[Data], label: str, task: str | None) -> Targets:
             )
         try:
             row = torch.as_tensor(value)
+            rows.append(row.reshape(-1).double())
         except (TypeError, ValueError, RuntimeError) as error:
             raise DatasetError(f"Graph {place}: {label} must be numbers ({error}).") from error
         whole = whole and not row.is_floating_point()
-        rows.append(row.reshape(-1).double())
         if len(rows[-1]) != len(rows[0]) or not len(rows[0]):
             raise DatasetError(
                 f"Graph 0 has {len(rows[0])} values of {label}, graph {place} has "

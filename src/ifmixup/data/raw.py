@@ -17,8 +17,8 @@ from ifmixup.data.skipped import Skips
 from ifmixup.data.targets import Targets
 from ifmixup.errors import DatasetError
 
-DEGREE = "degree"
-"""The name of the column that graphs get whose nodes carry nothing."""
+DEGREE = "(degree)"
+"""The column of graphs whose nodes carry nothing; in brackets, as users may have a ``degree``."""
 
 
 @dataclass
@@ -72,8 +72,11 @@ def assemble(
         DatasetError: If no graph is left, or a graph is broken.
     """
     ids = [str(i) for i in range(len(raw.graphs))] if raw.ids is None else list(raw.ids)
+    weighted = any(graph.get("edge_weight") is not None for graph in raw.graphs)
     for name, graph in zip(ids, raw.graphs, strict=True):
         _check(graph, f"{raw.where}, graph {name}")
+        if weighted:
+            graph.edge_weight = _weights(graph, f"{raw.where}, graph {name}")
     kept = _usable(raw, ids)
     if not kept:
         raise DatasetError(
@@ -117,15 +120,32 @@ def _check(graph: Data, where: str) -> None:
             f"{where}: edges need nodes from 0 to {nodes - 1}, but there are edges of nodes "
             f"{int(edges.min())} to {int(edges.max())}."
         )
-    weight = graph.get("edge_weight")
-    if weight is not None and weight.shape != (edges.size(1),):
-        raise DatasetError(
-            f"{where}: edge_weight has the shape {list(weight.shape)}, not [{edges.size(1)}]."
-        )
     for key in ("x", "edge_attr", "edge_weight"):
         value = graph.get(key)
         if isinstance(value, Tensor) and value.is_floating_point() and not value.isfinite().all():
             raise DatasetError(f"{where}: {key} has NaN or infinity in it. Replace them first.")
+
+
+def _weights(graph: Data, where: str) -> Tensor:
+    """The weights of the edges as floats, where some graphs have them: then all must."""
+    edges, weight = graph.edge_index, graph.get("edge_weight")
+    if weight is None and edges.size(1) == 0:
+        return torch.empty(0, device=edges.device)
+    if weight is None:
+        raise DatasetError(
+            f"{where} has no edge_weight, but others have. Give it to all graphs or to none; 1 is "
+            "the weight of an edge without one."
+        )
+    if weight.shape != (edges.size(1),):
+        raise DatasetError(
+            f"{where}: edge_weight has the shape {list(weight.shape)}, not [{edges.size(1)}]."
+        )
+    weight = weight if weight.is_floating_point() else weight.float()
+    if bool((weight < 0).any()):
+        raise DatasetError(
+            f"{where}: edge_weight is negative for some edges. Weights are 0 or more."
+        )
+    return weight
 
 
 def _usable(raw: RawGraphs, ids: Sequence[str]) -> list[int]:
@@ -141,7 +161,8 @@ def _usable(raw: RawGraphs, ids: Sequence[str]) -> list[int]:
             kept.append(place)
             continue
         line = place + 1 if raw.lines is None else raw.lines[place]
-        raw.skips.add(line, ids[place] if raw.texts is None else raw.texts[place], reason)
+        text = ids[place] if raw.texts is None else raw.texts[place]
+        raw.skips.add(line, text, reason, ids[place])
     return kept
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,14 @@ from torch_geometric.data import Data, InMemoryDataset
 from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
 from torch_geometric.data.storage import GlobalStorage
 
+from ifmixup.data.stored import is_stored
 from ifmixup.errors import DatasetError
 
 MAX_BYTES = 8 * 1024**3
 """The largest file, in bytes and unpacked."""
+
+MAX_SHARED = 1024**3
+"""How much more than the file, in bytes, the graphs may hold where they share tensors."""
 
 # The parts of a Data, which PyG does not declare safe itself: classes that only hold values.
 _SAFE = [DataEdgeAttr, DataTensorAttr, GlobalStorage]
@@ -57,7 +61,10 @@ def read_saved(path: Path) -> Sequence[Data]:
     except Exception as error:
         raise DatasetError(f"{path} cannot be read ({error}). {_HOW}") from error
     try:
-        return _graphs(found, path)
+        _check_stored(found, path)
+        graphs = _graphs(found, path)
+        _check_shared(graphs, size, path)
+        return graphs
     except DatasetError:
         raise
     except Exception as error:
@@ -83,6 +90,49 @@ def _graphs(found: Any, path: Path) -> list[Data]:
         raise DatasetError(f"{path} holds a {type(found).__name__}, not graphs. {_HOW}")
     # Made anew: what was loaded is a Data by its name only, and may lack any part of one.
     return [Data.from_dict(graph.to_dict()) for graph in graphs]
+
+
+def _check_stored(found: Any, path: Path) -> None:
+    """See that tensors are as large as they say, before anything is made of them."""
+    for tensor in _tensors(found):
+        if tensor.layout == torch.strided and not is_stored(tensor):
+            raise DatasetError(
+                f"{path} has a tensor {list(tensor.shape)} of which it holds only a part. Save "
+                "whole tensors: tensor.contiguous()."
+            )
+
+
+def _check_shared(graphs: list[Data], size: int, path: Path) -> None:
+    """See that a few tensors, in graphs without number, do not unfold to more than there is."""
+    total = sum(
+        value.numel() * value.element_size()
+        for graph in graphs
+        for value in graph.to_dict().values()
+        if isinstance(value, torch.Tensor)
+    )
+    if total > size + MAX_SHARED:
+        raise DatasetError(
+            f"{path} holds {size} bytes, but its graphs {total}: they share tensors. At most "
+            f"{MAX_SHARED} bytes more than the file are allowed."
+        )
+
+
+def _tensors(found: Any) -> Iterator[torch.Tensor]:
+    """All tensors in lists, dicts and graphs; each once, as lists may hold each other."""
+    waiting, seen = [found], set()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, torch.Tensor):
+            yield one
+        elif isinstance(one, dict):
+            waiting += one.values()
+        elif isinstance(one, list | tuple):
+            waiting += one
+        elif isinstance(one, Data):
+            waiting += one.to_dict().values()
 
 
 class _Saved(InMemoryDataset):

@@ -21,11 +21,13 @@ class Skipped:
         line: Where it stands: the line of a text file or the row of a table, counted from 1.
         text: What stands there, shortened.
         reason: Why it was not used.
+        identifier: What the graph would have been called; None where that is not known.
     """
 
     line: int
     text: str
     reason: str
+    identifier: str | None = None
 
     def __str__(self) -> str:
         return f"line {self.line}: {self.text!r}: {self.reason}"
@@ -44,14 +46,14 @@ class Skips:
         self.strict = strict
         self.lines: list[Skipped] = []
 
-    def add(self, line: int, text: str, reason: str) -> None:
+    def add(self, line: int, text: str, reason: str, identifier: str | None = None) -> None:
         """Skip a line.
 
         Raises:
             DatasetError: If nothing may be skipped.
         """
         short = text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
-        skipped = Skipped(line, short, reason)
+        skipped = Skipped(line, short, reason, identifier)
         if self.strict:
             raise DatasetError(
                 f"{self.where}, {skipped}. Mend the line, or let such lines be skipped: leave out "

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import gzip
 import math
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,13 +23,15 @@ MAX_ROWS = 5_000_000
 """The most rows of one table."""
 
 MAX_LINE = 1024**2
-"""The longest line, in characters."""
+"""The longest line, or cell of a Parquet file, in characters."""
 
 MAX_COLUMNS = 10_000
 """The most columns."""
 
 ENDINGS = (".csv", ".csv.gz", ".parquet")
 """How the file of a table may end."""
+
+_AT_ONCE = 1000  # rows of a Parquet file
 
 
 @dataclass(frozen=True)
@@ -138,10 +142,11 @@ class Table:
             return gzip.open(self.path, "rt", encoding="utf-8-sig", newline="")
         return self.path.open(encoding="utf-8-sig", newline="")
 
-    def _parquet(self) -> Any:
+    def _parquet(self, texts: Sequence[str] = ()) -> Any:
+        """The open file. Columns named in ``texts`` keep a text that is repeated only once."""
         parquet = import_extra("pyarrow.parquet", "parquet")
         try:
-            file = parquet.ParquetFile(self.path)
+            file = parquet.ParquetFile(self.path, read_dictionary=list(texts))
             groups = range(file.metadata.num_row_groups)
             size = sum(file.metadata.row_group(i).total_byte_size for i in groups)
         # A damaged file makes pyarrow raise ArrowInvalid, OSError and others.
@@ -155,26 +160,68 @@ class Table:
 
     def _parquet_rows(self, places: Sequence[int]) -> Iterator[Row]:
         names = [self.columns[place] for place in places]
-        file, line = self._parquet(), 0
+        schema = self._parquet().schema_arrow
+        for name in names:
+            kind = schema.field(name).type
+            if kind.num_fields:  # a list or a structure
+                raise DatasetError(
+                    f"{self.path}: the column {name!r} holds {str(kind)[:60]}; texts and numbers "
+                    "can be used."
+                )
+        file, line, total = self._parquet(names), 0, 0
         try:
-            for batch in file.iter_batches(batch_size=10_000, columns=names):
-                values = [batch.column(name).to_pylist() for name in names]
-                for cells in zip(*values, strict=True):
+            # The sizes that a file announces are its own word: a few bytes can stand for many
+            # long texts. So few rows at once, cell by cell, and what comes out is counted.
+            for batch in file.iter_batches(batch_size=_AT_ONCE, columns=names):
+                columns = [batch.column(name) for name in names]
+                for at in range(batch.num_rows):
                     line += 1
-                    yield Row(line, [cell_text(cell) for cell in cells])
+                    cells = [self._cell(column[at].as_py(), line) for column in columns]
+                    total += sum(map(len, cells))
+                    if total > MAX_BYTES:
+                        raise DatasetError(
+                            f"{self.path} holds more than the {MAX_BYTES} bytes of text allowed."
+                        )
+                    yield Row(line, cells)
         except DatasetError:
             raise
         except Exception as error:
             raise DatasetError(f"{self.path} cannot be read as Parquet ({error}).") from error
 
+    def _cell(self, value: object, line: int) -> str:
+        try:
+            text = cell_text(value)
+        except DatasetError as error:
+            raise DatasetError(f"{self.path}, row {line}: {error}") from error
+        if len(text) > MAX_LINE:
+            raise DatasetError(
+                f"{self.path}, row {line}: a cell of more than {MAX_LINE} characters."
+            )
+        return text
+
 
 def cell_text(value: object) -> str:
-    """A value as a cell of text; nothing and NaN are empty."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    """A value as a cell of text; nothing and NaN are empty.
+
+    Raises:
+        DatasetError: For bytes that are no UTF-8 text, and for lists and the like.
+    """
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError as error:
+            raise DatasetError(
+                f"a cell holds bytes that are not UTF-8 text ({value[:20]!r}). Save it as text."
+            ) from error
+    if value is None or (isinstance(value, float | Decimal) and math.isnan(value)):
         return ""
     if isinstance(value, bool):
         return str(int(value))
-    return value if isinstance(value, str) else repr(value)
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, list | tuple | dict | set):
+        raise DatasetError(f"a cell holds a {type(value).__name__}; give a text or a number.")
+    return str(value)
 
 
 def _lines(stream: Iterable[str], path: Path) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +18,9 @@ FEW = 20
 
 MAX_CLASSES = 1000
 """More classes than this are a wrong column, such as one of names."""
+
+MISSING = frozenset(("", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "<NA>", "#N/A"))
+"""What stands for a label that is not known, as pandas reads it."""
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -43,7 +47,9 @@ def read_targets(
     task: str | None = None,
     lines: Sequence[int] | None = None,
 ) -> Targets:
-    """Targets from text, one row of cells for each graph; an empty cell is not known.
+    """Targets from text, one row of cells for each graph.
+
+    An empty cell, or one of :data:`MISSING`, is not known.
 
     Without ``task`` it is seen from the cells. One column of texts, or of at most 20 different
     whole numbers, holds classes. Several columns of 0 and 1 hold labels. All else are values.
@@ -71,7 +77,9 @@ def read_targets(
             f"{'Several columns' if len(names) > 1 else f'The task {task!r}'} can only be "
             "numbers; one column of text is for the task 'classes'."
         )
-    if task is not None:
+    if task is None:
+        _check_no_numbers(cells, rows, names[0], lines)
+    else:
         check_task(task)
     plain = ["" if _missing(row[0]) else _plain(row[0]) for row in cells]
     classes = sorted(set(plain) - {""})
@@ -139,8 +147,26 @@ def _check_classes(count: int, name: str) -> None:
         )
 
 
+def _check_no_numbers(
+    cells: Sequence[Sequence[str]],
+    rows: Sequence[Sequence[float | None]],
+    name: str,
+    lines: Sequence[int] | None,
+) -> None:
+    """See that a column of text is not one of values in which a few cells are something else."""
+    numbers = [row[0] for row in rows if row[0] is not None and not math.isnan(row[0])]
+    others = [place for place, row in enumerate(rows) if row[0] is None]
+    column = torch.tensor(numbers, dtype=torch.float64).view(-1, 1)
+    if len(numbers) > 9 * len(others) and guess(column) == "values":
+        place = others[0]
+        raise DatasetError(
+            f"Column {name!r}, {_line(place, lines)}: {cells[place][0]!r} is no number, but nearly "
+            f"all others are. Mend it or leave the cell empty; or give the task 'classes'."
+        )
+
+
 def _missing(cell: str) -> bool:
-    return cell.strip().lower() in ("", "nan")
+    return cell.strip() in MISSING
 
 
 def _float(cell: str) -> float | None:

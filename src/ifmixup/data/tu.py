@@ -15,11 +15,10 @@ from torch_geometric.utils import coalesce, cumsum, degree, remove_self_loops
 from ifmixup.data.columns import Column
 from ifmixup.data.encoder import FeatureEncoder
 from ifmixup.data.files import TextFile
+from ifmixup.data.one_hot import MAX_ENTRIES
+from ifmixup.data.raw import DEGREE
 from ifmixup.data.text import floats, integers, require
 from ifmixup.errors import DatasetError
-
-MAX_ONE_HOT = 512 * 1024**2
-"""The most entries of a one-hot matrix (2 GiB): one absurd label must not fill the memory."""
 
 Files = Mapping[str, TextFile]
 
@@ -81,7 +80,10 @@ def parse(
         carried.edge_attr = labels
         edge_columns = _columns(labels, "edge label", files["edge_labels"])
     # Encoded before edges are merged: their one-hot labels then add up, as in PyG.
-    encoder = encoder or FeatureEncoder(node_columns, edge_columns)
+    own = FeatureEncoder(node_columns, edge_columns)
+    if encoder is not None:
+        _check_encoder(encoder, own, where)
+    encoder = encoder or own
     (data,) = encoder.transform([carried])
     edge_index, edge_attr = remove_self_loops(data.edge_index, data.get("edge_attr"))
     edge_index, edge_attr = coalesce(edge_index, edge_attr, num_nodes=len(graph))
@@ -99,6 +101,25 @@ def parse(
     if edge_attr is not None:
         data.edge_attr, slices["edge_attr"] = edge_attr, edges_of
     return Parsed(data, slices, class_names, encoder)
+
+
+def _check_encoder(encoder: FeatureEncoder, own: FeatureEncoder, where: str) -> None:
+    """See that the same is encoded: a degree is a whole number too, but no node label."""
+    pairs = {"nodes": (encoder.nodes, own.nodes), "edges": (encoder.edges, own.edges or ())}
+    for level, (known, found) in pairs.items():
+        if known is None:  # what the model does not read need not fit
+            continue
+        expected, given = ([column.name for column in columns] for columns in (known, found))
+        if expected != given:
+            raise DatasetError(
+                f"{where}: its {level} carry {_shown(given)}, but the encoder was learned on "
+                f"{_shown(expected)}. Give graphs of the kind that the model was trained on."
+            )
+
+
+def _shown(names: list[str]) -> str:
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return (", ".join(name[:60] for name in names[:5]) or "nothing") + more
 
 
 def _graph_of_nodes(file: TextFile) -> NDArray[np.int64]:
@@ -168,7 +189,7 @@ def _carried_by_nodes(
         columns = tuple(Column(f"node attribute {i}") for i in range(values.shape[1]))
         return torch.from_numpy(values).float(), columns
     degrees = degree(edge_index[0], num_nodes, dtype=torch.long).unsqueeze(1)
-    return degrees, (_column(degrees[:, 0], "degree", 0, files["A"]),)
+    return degrees, (_column(degrees[:, 0], DEGREE, 0, files["A"]),)
 
 
 def _labels(file: TextFile, count: int, kind: str, other: TextFile) -> Tensor:
@@ -188,10 +209,10 @@ def _columns(labels: Tensor, name: str, file: TextFile) -> tuple[Column, ...]:
 
 def _column(values: Tensor, name: str, first: int, file: TextFile) -> Column:
     width = int(values.max()) - first + 1
-    if len(values) * width > MAX_ONE_HOT:
+    if len(values) * width > MAX_ENTRIES:
         raise DatasetError(
             f"{file.where}: one-hot features of {len(values)} x {width} entries are more than the "
-            f"{MAX_ONE_HOT} allowed. Make smaller features of your own with PyG's TUDataset."
+            f"{MAX_ENTRIES} allowed. Make smaller features of your own with PyG's TUDataset."
         )
     return Column(name, tuple(range(first, first + width)))
 

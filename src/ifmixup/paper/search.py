@@ -29,7 +29,7 @@ from ifmixup.study.steady import steady
 from ifmixup.study.store import Store
 from ifmixup.study.study import Study, Trial
 from ifmixup.training import Packed, RunSpec, Settings
-from ifmixup.training.recommended import recommended
+from ifmixup.training.recommended import reference
 
 MODELS, METHODS = ("gcn", "gin"), ("none", "ifmixup")
 OF_THE_METHOD = "alpha,beta"  # the entry of the grid that is chosen last
@@ -52,7 +52,7 @@ def search(
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """The best settings by model and method, each with the score it was chosen for."""
     bases = {
-        ("holdout", model, method): recommended("", model, method)
+        ("holdout", model, method): reference(model, method)
         for model in models
         for method in methods
     }

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
-from ifmixup.prediction.model_file import ModelFile, read_model_file
-from ifmixup.prediction.printable import printable
+from ifmixup.prediction.model_file import ModelFile, count_of, read_model_file
+from ifmixup.printable import printable
 from ifmixup.training.task import TITLES
 
 TASKS = {
@@ -43,17 +44,19 @@ def model_card(path: str | Path) -> dict[str, Any]:
         "parameters": sum(weights.numel() for weights in file.model.parameters()),
         "data": {
             "name": printable(data.get("name")),
-            "graphs": _count(data.get("graphs")),
-            "trained_on": _count(about.get("graphs")),
+            "graphs": count_of(data.get("graphs")),
+            "trained_on": count_of(about.get("graphs")),
             "features": data["num_features"],
             "fingerprint": printable(about.get("fingerprint")),
         },
         "task": data["task"],
-        "metric": printable(data.get("metric")),
+        "metric": data["metric"],
         "outputs": data["num_outputs"],
         "names": None if names is None else [printable(name) for name in names],
         "epochs": file.epochs,
-        "seed": _count(about.get("seed")),
+        "weights_of_epoch": file.chosen or file.epochs,
+        "stopped_early": _stopped_early(file),
+        "seed": count_of(about.get("seed")),
         "settings": settings.relevant(),
         "measured": _measured(file),
         "versions": _plain_texts(about.get("versions")),
@@ -67,7 +70,6 @@ def card_text(card: dict[str, Any]) -> str:
     data, settings = card["data"], card["settings"]
     names = card["names"] or [str(number) for number in range(card["outputs"])]
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    unfinished = card["epochs"] < settings["epochs"]
     lines = {
         "Model": f"{card['model']}, {card['parameters']:,} parameters",
         "Data": f"{data['name']}: trained on {_or_unknown(data['trained_on'])} of "
@@ -77,7 +79,7 @@ def card_text(card: dict[str, Any]) -> str:
         f"{', '.join(names[:_SHOWN])}{more}",
         "Measured": measured_sentence(card),
         "Trained": f"{card['epochs']} of {settings['epochs']} epochs"
-        + (" (stopped before the end)" if unfinished else "")
+        + _ending(card)
         + f", seed {_or_unknown(card['seed'])}",
         "Settings": ", ".join(f"{name} {value}" for name, value in settings.items()),
         "Versions": ", ".join(f"{name} {value}" for name, value in card["versions"].items()),
@@ -102,44 +104,64 @@ def measured_sentence(card: dict[str, Any]) -> str:
         told += f" (95 % interval {low:.3f} to {high:.3f})"
     if measured["part"] == "validation":
         return (
-            f"{told} that were not trained on but chose the epoch: on others expect somewhat less."
+            f"{told} that were not trained on but chose the epoch: on others expect somewhat worse."
         )
     return f"{told} that were not trained on and chose nothing."
 
 
 def _measured(file: ModelFile) -> dict[str, Any] | None:
     """The metric on the graphs that were held out, and how sure that is."""
-    measured, metric = file.about.get("measured"), file.data.get("metric")
+    measured, metric = file.about.get("measured"), file.data["metric"]
     if not isinstance(measured, dict) or not isinstance(measured.get("metrics"), dict):
         return None
-    metrics = {k: v for k, v in measured["metrics"].items() if isinstance(v, float)}
-    graphs = _count(measured.get("graphs"))
+    metrics = {
+        name: value
+        for name, value in measured["metrics"].items()
+        if isinstance(value, float) and math.isfinite(value)
+    }
+    graphs = count_of(measured.get("graphs"))
     if metric not in metrics or not graphs:
         return None
     value = metrics[metric]
+    # Right or wrong, graph by graph: the accuracy of labels is a mean over columns instead.
+    counted = metric == "accuracy" and file.data["task"] == "classes"
     return {
         "part": "test" if measured.get("part") == "test" else "validation",
         "graphs": graphs,
-        "epoch": _count(measured.get("epoch")),
+        "epoch": count_of(measured.get("epoch")),
         "value": value,
-        "interval": _interval(value, graphs) if metric == "accuracy" else None,
+        "interval": _interval(value, graphs) if counted else None,
         "metrics": {printable(name): value for name, value in metrics.items()},
     }
 
 
 def _interval(accuracy: float, graphs: int) -> tuple[float, float] | None:
-    """Wilson's 95 % interval: what chance alone does to a share of so few graphs."""
-    from scipy.stats import binomtest  # SciPy takes a second to import
+    r"""Wilson's 95 % interval: what chance alone does to a share of so few graphs.
 
-    right = round(accuracy * graphs)
-    if not 0 <= right <= graphs:
+    .. math:: \frac{p + z^2/2n \pm z \sqrt{p(1-p)/n + z^2/4n^2}}{1 + z^2/n}, \qquad z = 1.96
+    """
+    if not 0 <= accuracy <= 1:
         return None
-    found = binomtest(right, graphs).proportion_ci(method="wilson")
-    return float(found.low), float(found.high)
+    z = 1.959964
+    centre = accuracy + z**2 / (2 * graphs)
+    half = z * math.sqrt(accuracy * (1 - accuracy) / graphs + z**2 / (4 * graphs**2))
+    whole = 1 + z**2 / graphs
+    return max(0.0, (centre - half) / whole), min(1.0, (centre + half) / whole)
 
 
-def _count(value: Any) -> int | None:
-    return value if isinstance(value, int) and value >= 0 else None
+def _stopped_early(file: ModelFile) -> bool:
+    """Whether patience ran out, and not the machine."""
+    return file.chosen is not None and file.epochs < file.settings.epochs
+
+
+def _ending(card: dict[str, Any]) -> str:
+    """How the training ended, where that was not simply its last epoch."""
+    chosen = f"weights of epoch {card['weights_of_epoch']}"
+    if card["stopped_early"]:
+        return f" (stopped early; {chosen})"
+    if card["epochs"] < card["settings"]["epochs"]:
+        return " (stopped before the end)"
+    return f" ({chosen})" if card["weights_of_epoch"] != card["epochs"] else ""
 
 
 def _plain_texts(values: Any) -> dict[str, str]:

@@ -10,11 +10,12 @@ import torch
 from torch import Tensor
 
 from ifmixup.data import FeatureEncoder
-from ifmixup.data.dataset import TASKS
+from ifmixup.data.dataset import TASKS, check_metric
+from ifmixup.data.stored import is_stored
 from ifmixup.errors import CheckpointError
 from ifmixup.nn import MODELS
 from ifmixup.nn.model import GraphModel
-from ifmixup.prediction.printable import printable
+from ifmixup.printable import printable
 from ifmixup.training.checkpoint import load_checkpoint
 from ifmixup.training.scaling import Scaling
 from ifmixup.training.settings import Settings
@@ -31,6 +32,7 @@ class ModelFile:
         model: The model, on the CPU.
         scaling: What features and values were standardised by, on the CPU.
         epochs: How many epochs it was trained.
+        chosen: The epoch that the weights are of, where validation graphs chose it.
     """
 
     about: dict[str, Any]
@@ -39,6 +41,7 @@ class ModelFile:
     model: GraphModel
     scaling: Scaling
     epochs: int
+    chosen: int | None = None
 
 
 def read_model_file(path: Path) -> ModelFile:
@@ -50,18 +53,31 @@ def read_model_file(path: Path) -> ModelFile:
     checkpoint = load_checkpoint(path)
     try:
         data = _checked_data(checkpoint.about["data"])
-        settings = Settings.of(checkpoint.about["settings"])
+        settings = _checked_settings(checkpoint.about["settings"])
         model = _filled_model(settings, data, checkpoint.state["model"])
         scaling = _checked_scaling(data, checkpoint.state["scaling"])
         epochs = checkpoint.state["epoch"]
-        _require(isinstance(epochs, int) and epochs >= 0, f"its epoch is {epochs!r}")
+        _require(count_of(epochs) is not None, f"its epoch is {epochs!r}")
     except KeyError as error:
         problem = f"it has no {error}."
         raise CheckpointError(f"{path} is a damaged model file: {printable(problem)}") from error
     except (AttributeError, TypeError, ValueError, RuntimeError) as error:
         problem = printable(error, 500)
         raise CheckpointError(f"{path} is a damaged model file: {problem}") from error
-    return ModelFile(checkpoint.about, data, settings, model, scaling, epochs)
+    best = checkpoint.state.get("best")
+    chosen = None
+    if isinstance(best, dict) and best.get("given_back") is True:
+        chosen = count_of(best.get("epoch"))
+    return ModelFile(checkpoint.about, data, settings, model, scaling, epochs, chosen)
+
+
+def count_of(value: Any) -> int | None:
+    """A count as a file gives it; None where it is no number, or one that nothing has so many of.
+
+    Python's integers have no end, but writing one of thousands of digits is an error.
+    """
+    fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
+    return value if fits else None
 
 
 def empty_model(settings: Settings, data: dict[str, Any]) -> GraphModel:
@@ -82,6 +98,8 @@ def _checked_data(data: Any) -> dict[str, Any]:
         _require(_is_count(data[name]), f"its {name} is {data[name]!r}")
     _require(data["edge_dim"] is None or _is_count(data["edge_dim"]), "its edge_dim is no number")
     _require(data["task"] in TASKS, f"its task is {data['task']!r}")
+    _require(isinstance(data["metric"], str), f"its metric is {data['metric']!r}")
+    check_metric(data["metric"], data["task"])
     names = data["class_names"]
     _require(
         names is None
@@ -100,13 +118,24 @@ def _checked_data(data: Any) -> dict[str, Any]:
     return data
 
 
+def _checked_settings(values: Any) -> Settings:
+    settings = Settings.of(values)
+    for name, value in settings.relevant().items():
+        number = isinstance(value, int | float)
+        _require(not number or abs(value) < 2**63, f"its {name} is not a number to train with")
+    return settings
+
+
 def _filled_model(settings: Settings, data: dict[str, Any], weights: Any) -> GraphModel:
     """The model with its weights, if they are those of such a model."""
     _require(isinstance(weights, dict), "it has no weights")
     # A number in a small file must not make us build without end: each layer has its weights.
     _require(settings.layers <= len(weights), f"it has no {settings.layers} layers")
     model = empty_model(settings, data)
-    for name, expected in model.state_dict().items():
+    wanted = model.state_dict()
+    more = [name for name in weights if name not in wanted]
+    _require(not more, f"it has weights that its model has not: {more[:3]}")
+    for name, expected in wanted.items():
         _require(isinstance(weights.get(name), Tensor), f"the weights {name} are missing")
         given = weights[name]
         _require(
@@ -115,7 +144,12 @@ def _filled_model(settings: Settings, data: dict[str, Any], weights: Any) -> Gra
             f"{list(expected.shape)}",
         )
         _check_stored(given, name)
-    model.load_state_dict({name: value.clone() for name, value in weights.items()}, assign=True)
+    # Only now copied: many may share the memory of one, and would each get their own.
+    memory = [weights[name].untyped_storage() for name in wanted]
+    there = sum({each.data_ptr(): each.nbytes() for each in memory}.values())
+    needed = sum(weights[name].numel() * weights[name].element_size() for name in wanted)
+    _require(needed <= there, "its weights are larger than the file")
+    model.load_state_dict({name: weights[name].clone() for name in wanted}, assign=True)
     return model
 
 
@@ -136,8 +170,7 @@ def _checked_scaling(data: dict[str, Any], values: Any) -> Scaling:
 
 def _check_stored(tensor: Tensor, name: str) -> None:
     """See that all numbers of a tensor are in the file: one may pretend to be many."""
-    stored = tensor.untyped_storage().nbytes()
-    _require(stored >= tensor.numel() * tensor.element_size(), f"{name} is larger than the file")
+    _require(is_stored(tensor), f"{name} is larger than the file")
     _require(bool(tensor.isfinite().all()), f"{name} is not finite")
 
 

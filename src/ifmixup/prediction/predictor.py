@@ -20,7 +20,7 @@ from ifmixup.errors import InputError, InputTypeError
 from ifmixup.nn.model import GraphModel
 from ifmixup.prediction.check_graph import check_edges, shape_of
 from ifmixup.prediction.model_file import ModelFile, empty_model, read_model_file
-from ifmixup.prediction.printable import printable
+from ifmixup.printable import printable
 from ifmixup.training.run import choose_device
 from ifmixup.training.scaling import Scaling
 from ifmixup.training.settings import Settings

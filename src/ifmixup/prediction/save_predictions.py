@@ -15,6 +15,7 @@ from typing import IO
 
 from ifmixup.errors import InputError
 from ifmixup.prediction.predictions import Prediction
+from ifmixup.printable import printable
 
 STDOUT = "-"
 _JSON_NAMES = {"classes": "probabilities", "labels": "probabilities", "values": "values"}
@@ -46,13 +47,15 @@ def save_predictions(
     rows = chain(list(islice(rows, 1)), rows)
     with _opened(output) as stream:
         table = csv.writer(stream, lineterminator="\n")
+        # A terminal obeys what a file only holds; JSON escapes it anyway.
+        shown = _printable_cells if stream.isatty() else list
         if not as_json:
-            table.writerow(columns(task, names))
+            table.writerow(shown(columns(task, names)))
         for row in rows:
             if as_json:
                 stream.write(json.dumps(_as_object(row, task, names)) + "\n")
             else:
-                table.writerow(_cells(row, task, names))
+                table.writerow(shown(_cells(row, task, names)))
             count += 1
             failed += row.output is None
     return count, failed
@@ -85,6 +88,10 @@ def _cells(row: Prediction, task: str, names: Sequence[str]) -> list[str]:
         cells.append("" if row.best is None else names[row.best])
     numbers = [""] * len(names) if row.output is None else [f"{value:.6g}" for value in row.output]
     return [*cells, *numbers, row.problem or ""]
+
+
+def _printable_cells(cells: Iterable[str]) -> list[str]:
+    return [printable(cell, None) for cell in cells]
 
 
 def _as_object(row: Prediction, task: str, names: Sequence[str]) -> dict[str, object]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 Points = NDArray[np.float64]
 
@@ -29,7 +30,8 @@ def lay_out(graph: nx.Graph) -> Points:
     place = {node: row for row, node in enumerate(graph)}
     ends = np.array([[place[u], place[v]] for u, v in graph.edges])
     layouts = (_push_apart(points / _neighbour_distance(points)) for points in _layouts(graph))
-    return min(layouts, key=lambda points: clutter(points, ends))
+    with threadpool_limits(1):  # tiny matrices: several threads only wait for each other
+        return min(layouts, key=lambda points: clutter(points, ends))
 
 
 def clutter(points: Points, ends: NDArray[np.int64]) -> int:

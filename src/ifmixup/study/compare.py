@@ -15,6 +15,7 @@ from ifmixup.errors import InputError, choose
 from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
+from ifmixup.study.folder_name import folder_name
 from ifmixup.study.grid import PAPER_GRID, Grid, expand, load_grid
 from ifmixup.study.progress import Progress
 from ifmixup.study.search import NOTE, SEARCHES, halve
@@ -85,6 +86,11 @@ def compare(
         chosen = settings or recommended(data.name, model, method)
         return chosen.with_(**{**changes, "model": model, "method": method})
 
+    for what, given in (("models", models), ("methods", methods), ("protocols", protocols)):
+        if not given:
+            raise InputError(f"There is nothing to compare: give at least one of {what}.")
+    if data.num_classes == 1:
+        raise InputError(f"All graphs of {data.name} are of one class: there is nothing to learn.")
     for protocol in protocols:
         if protocol not in PROTOCOLS:
             raise choose("protocol", protocol, PROTOCOLS)
@@ -104,7 +110,7 @@ def compare(
             for method in dict.fromkeys(methods)
         },
     )
-    place = Path(folder) if folder is not None else DEFAULT_FOLDER / (name or data.name)
+    place = DEFAULT_FOLDER / (name or folder_name(data.name)) if folder is None else Path(folder)
     runner = engine or LocalEngine()
     with Store(place) as store:
         _save_splits(study.splits, place)
@@ -119,7 +125,8 @@ def compare(
             study = halve(study, store, execute)
         specs = list(study.specs())
         execute(specs)
-        notes = (NOTE,) if search == "halving" else ()
+        # With a single split there are no other folds to have looked at.
+        notes = (NOTE,) if search == "halving" and not study.splits.are_one else ()
         return Comparison(study, study.records(specs, store), place, notes)
 
 

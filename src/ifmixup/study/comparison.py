@@ -166,6 +166,11 @@ class Comparison:
             )
         if len(self.study.splits.folds) == 1:
             lines.append("One fold shows no spread: with repeats it is trained on several times.")
+        elif self.study.splits.are_one:
+            lines.append(
+                "All runs share one split of the graphs: intervals and p-values say how much the "
+                "seed of the training matters, and nothing of what other test graphs would show."
+            )
         if self.study.data.continuous and any(t[2] == "ifmixup" for t in self.study.settings):
             lines.append(
                 f"{len(self.study.data.continuous)} of the {self.study.data.num_features} features "

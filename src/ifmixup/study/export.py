@@ -45,16 +45,17 @@ def export(records: Iterable[Record], path: Path) -> int:
 def thinned(record: Record) -> Record:
     """A run to be kept in a repository: with the curves that numbers are read from, in five digits.
 
-    Losses on training and test graphs are left out: no protocol looks at them.
+    Losses on training and test graphs are left out, as no protocol looks at them, and so is the
+    name of the machine.
     """
     if record.result is None:
-        return record
+        return replace(record, host="")
     curves = {
         name: [float(f"{value:.5g}") for value in values]
         for name, values in record.result.curves.items()
         if name not in ("train_loss", "test_loss")
     }
-    return replace(record, result=replace(record.result, curves=curves))
+    return replace(record, host="", result=replace(record.result, curves=curves))
 
 
 def check_output(path: Path) -> None:

@@ -65,6 +65,11 @@ class Splits:
         return [(each.repeat, each.fold) for each in self.folds]
 
     @property
+    def are_one(self) -> bool:
+        """Whether all are the same graphs in the same parts, such as a dataset's own split."""
+        return len({(each.train, each.validation, each.test) for each in self.folds}) == 1
+
+    @property
     def test_ratio(self) -> float:
         """The mean of ``n_test / n_train``, as the corrected t-test needs it.
 

@@ -17,6 +17,7 @@ HURTS = "hurts"
 NO_DIFFERENCE = "no difference that these folds can show"
 NOT_ENOUGH = "not enough runs to say"
 
+LEAST_FOLDS = 5  # fewer may differ clearly by chance, and t with one degree of freedom would say so
 _EQUAL = 1e-12  # accuracies are fractions of whole numbers: what is nearer is rounding
 
 
@@ -122,4 +123,6 @@ def verdict(
         return NOT_ENOUGH
     if adjusted_p >= alpha or difference.mean == 0:
         return NO_DIFFERENCE
+    if difference.pairs < LEAST_FOLDS:
+        return NOT_ENOUGH
     return HELPS if (difference.mean > 0) == higher_is_better else HURTS

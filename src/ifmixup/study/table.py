@@ -13,6 +13,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from ifmixup.printable import printable, printable_lines
 from ifmixup.study.table_row import NOTE, Row
 from ifmixup.training.task import TITLES, is_fraction
 
@@ -56,7 +57,7 @@ def rich_table(rows: Sequence[Row]) -> Table:
         show_edge=False,
         pad_edge=False,
         padding=(0, 1, 0, 0),
-        caption=Text("\n".join(_notes(rows))),
+        caption=Text(printable_lines("\n".join(_notes(rows)))),
         caption_justify="left",
     )
     table.add_column("method", no_wrap=True)
@@ -73,7 +74,7 @@ def rich_table(rows: Sequence[Row]) -> Table:
         if own_group != group:
             if group is not None:
                 table.add_section()
-            name = Text(f"{row.dataset} {row.model}", style="bold")
+            name = Text(printable(f"{row.dataset} {row.model}"), style="bold")
             table.add_row(name, Text(row.protocol, style="bold"))
             group = own_group
         cells = [row.method, row.score_text()]

@@ -12,7 +12,7 @@ from ifmixup.training.task import is_fraction
 
 NOTE = (
     "optimistic: the paper's protocol chooses the epoch, and the setting where there are several, "
-    "on the test folds themselves, so that these numbers tend to be too high."
+    "on the test folds themselves, so that these numbers tend to be too good."
 )
 UNKNOWN = "–"
 

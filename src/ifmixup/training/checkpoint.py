@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import pickle
 import uuid
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,6 +55,18 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         raise
 
 
+def _check_size(path: Path) -> None:
+    """See that a file unpacks to no more than it is: ``torch.save`` does not compress."""
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+    unpacked = sum(member.file_size for member in members)
+    if (
+        any(member.compress_type != zipfile.ZIP_STORED for member in members)
+        or unpacked > path.stat().st_size
+    ):
+        raise CheckpointError("it is compressed, which checkpoints are not.")
+
+
 def load_checkpoint(path: Path) -> Checkpoint:
     """Read a checkpoint. The file is not trusted: only tensors and plain values are loaded.
 
@@ -60,9 +74,15 @@ def load_checkpoint(path: Path) -> Checkpoint:
         CheckpointError: If the file is not there, not a checkpoint of ours, or of a later version.
     """
     try:
+        _check_size(path)
         content = torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError as error:
         raise CheckpointError(f"There is no checkpoint {path}.") from error
+    except pickle.UnpicklingError as error:  # torch's advice in it is to trust the file
+        raise CheckpointError(
+            f"{path} is not a checkpoint of ifmixup: it holds more than tensors and plain values, "
+            f"and is not trusted with that. Is it a file of graphs, or of another program?"
+        ) from error
     # A file that is no checkpoint makes the unpickler raise nearly anything.
     except Exception as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

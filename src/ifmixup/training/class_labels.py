@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -34,16 +35,17 @@ def _own_label(place: int, graph: Data) -> Hashable:
             f"y was not given, and graph {place} has none of its own. GraphClassifier requires y "
             f"to be passed, but the target y is None."
         )
-    if isinstance(label, Tensor):
-        if label.numel() != 1:
-            raise InputError(
-                f"Graph {place} has a y of shape {list(label.shape)}; one class a graph is needed."
-            )
-        label = label.item()
     return _checked(place, label)
 
 
 def _checked(place: int, label: Any) -> Hashable:
+    if isinstance(label, Tensor | np.ndarray):
+        # Two tensors of the same value are two keys to Python: each graph would be a class.
+        if math.prod(label.shape) != 1:
+            raise InputError(
+                f"Graph {place} has a y of shape {list(label.shape)}; one class a graph is needed."
+            )
+        label = label.item()
     if isinstance(label, np.generic):
         label = label.item()
     if not isinstance(label, Hashable):

@@ -14,6 +14,7 @@ from torch import Tensor
 from ifmixup.errors import CheckpointError, InputError
 from ifmixup.training.best_weights import BestWeights
 from ifmixup.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from ifmixup.training.loss import number_known
 from ifmixup.training.packed import Packed
 from ifmixup.training.run import choose_device, reproducible
 from ifmixup.training.run_spec import digest
@@ -55,7 +56,7 @@ def train(
             without the interruption.
         each_epoch: Called after each epoch.
     """
-    best = _best_weights(validation, patience)
+    best = _best_weights(data, validation, patience)
     about = describe(settings, data, train, seed)
     if best is not None and validation is not None:
         about |= {"validated_on": digest(validation.tolist()), "patience": patience}
@@ -99,8 +100,16 @@ def describe(settings: Settings, data: Packed, train: Tensor, seed: int) -> dict
     }
 
 
-def _best_weights(validation: Tensor | None, patience: int | None) -> BestWeights | None:
+def _best_weights(
+    data: Packed, validation: Tensor | None, patience: int | None
+) -> BestWeights | None:
     if validation is not None and validation.numel():
+        known = number_known(data.y[validation.to(data.y.device)])
+        if data.task != "classes" and not int(known):
+            raise InputError(
+                f"None of the {validation.numel()} validation graphs of {data.name} has a target y "
+                f"that is known, so that no epoch is better than another. Choose others."
+            )
         return BestWeights(patience)
     if patience is not None:
         raise InputError(

@@ -94,16 +94,26 @@ class Packed:
         return replace(self, graphs=replace(self.graphs, edges=edges))
 
     def to(self, device: torch.device) -> Packed:
-        """The same on another device."""
+        """The same on another device.
+
+        Values stay where they are: they are doubles, which not every device has, until
+        :class:`~ifmixup.training.scaling.Scaling` makes them floats.
+        """
         graphs = self.graphs
 
         def there(level: dict[str, Any]) -> dict[str, Any]:
             return {name: value.to(device) for name, value in level.items()}
 
+        own = graphs.graphs
+        if self.task == "values":
+            own = {**there({k: v for k, v in own.items() if k != "y"}), "y": own["y"]}
+        else:
+            own = there(own)
+
         moved = Graphs(
             nodes=there(graphs.nodes),
             edges=there(graphs.edges),
-            graphs=there(graphs.graphs),
+            graphs=own,
             node_ptr=graphs.node_ptr.to(device),
             edge_ptr=graphs.edge_ptr.to(device),
         )
@@ -173,6 +183,7 @@ def pack(
         plain.append(Data(**kept))
     graphs = take_apart(Batch.from_data_list(plain))
     continuous = _continuous(graphs)
+    _check_finite_edges(graphs)
     class_names = getattr(dataset, "class_names", None)
     encoder = getattr(dataset, "encoder", None)
     fingerprint = _fingerprint(graphs, _differently(task, metric, continuous))
@@ -213,6 +224,18 @@ def _continuous(graphs: Graphs) -> list[int]:
             f"what is missing (NaN), or leave the graph out."
         )
     return columns
+
+
+def _check_finite_edges(graphs: Graphs) -> None:
+    attributes = graphs.edges.get("edge_attr")
+    if attributes is None or bool(attributes.isfinite().all()):
+        return
+    edge = int((~attributes.isfinite()).flatten(1).any(1).nonzero()[0])
+    place = int(graphs.node_graph[graphs.edge_index[0, edge]])
+    raise InputError(
+        f"The edge_attr of graph {place} are not all finite. Fill in what is missing (NaN), or "
+        f"leave the graph out."
+    )
 
 
 def _split(dataset: Any) -> dict[str, Tensor] | None:

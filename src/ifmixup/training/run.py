@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -114,16 +115,24 @@ def run(
     )
 
 
+_ALONE = threading.RLock()
+
+
 @contextmanager
 def reproducible() -> Iterator[None]:
-    """One thread, whatever the machine has, and a random state of our own."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        with torch.random.fork_rng():
-            yield
-    finally:
-        torch.set_num_threads(threads)
+    """One thread, whatever the machine has, and a random state of our own.
+
+    The random state is the process's, and dropout draws from it: of several Python threads, such as
+    those of joblib, one trains at a time.
+    """
+    with _ALONE:
+        threads = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            with torch.random.fork_rng():
+                yield
+        finally:
+            torch.set_num_threads(threads)
 
 
 def choose_device(name: str) -> torch.device:

@@ -18,8 +18,9 @@ class Scaling:
 
     .. math:: x \leftarrow (x - \bar{x}) / s_x, \qquad y \leftarrow (y - \bar{y}) / s_y
 
-    A mean of 0 and a deviation of 1 leave a column alone: features of 0 and 1, columns that are the
-    same on all training nodes, and targets that are classes or labels.
+    A mean of 0 and a deviation of 1 leave a column alone: features of 0 and 1, and targets that are
+    classes or labels. Of a column that is the same on all training nodes only the mean is taken
+    off. Values are doubles, on the CPU, until they are standardised.
 
     Attributes:
         x_mean: Of the node features, ``[F]``.
@@ -49,14 +50,16 @@ class Scaling:
             trained_on[train.to(x.device)] = True
             rows = x[trained_on[data.graphs.node_graph]][:, data.continuous]
             mean, std = _moments(rows)
-            constant = std == 0
-            x_mean[data.continuous] = mean.masked_fill(constant, 0.0)
-            x_std[data.continuous] = std.masked_fill(constant, 1.0)
+            x_mean[data.continuous] = mean
+            x_std[data.continuous] = std.masked_fill(std == 0, 1.0)
         y_mean, y_std = _nothing(data.num_outputs)
         if data.task == "values":
             y_mean, y_std = _moments(y[train.to(y.device)])
             y_std = y_std.masked_fill(y_std == 0, 1.0)
-        return Scaling(*(each.to(x.dtype).to(x.device) for each in (x_mean, x_std, y_mean, y_std)))
+        x_mean, x_std = (each.to(x.dtype).to(x.device) for each in (x_mean, x_std))
+        if data.task != "values":
+            y_mean, y_std = (each.to(x.dtype).to(x.device) for each in (y_mean, y_std))
+        return Scaling(x_mean, x_std, y_mean, y_std)
 
     def features(self, x: Tensor) -> Tensor:
         """Node features as the model takes them; the same tensor where there is nothing to do."""
@@ -77,7 +80,7 @@ class Scaling:
         nodes, own = dict(graphs.nodes), dict(graphs.graphs)
         nodes["x"] = self.features(nodes["x"])
         if task == "values":
-            own["y"] = self.targets(own["y"])
+            own["y"] = self.targets(own["y"].to(self.y_mean)).to(nodes["x"])
         return replace(graphs, nodes=nodes, graphs=own)
 
     def to_dict(self) -> dict[str, Tensor]:
@@ -102,7 +105,8 @@ def _moments(rows: Tensor) -> tuple[Tensor, Tensor]:
     A column without any value has 0 and 0. A deviation that is rounding, beside the size of the
     values, is 0.
     """
+    rounding = 1e-12 if rows.dtype == torch.double else 1e-6
     rows = rows.cpu().double()  # which not every device has
     mean = rows.nanmean(0).nan_to_num()
     std = (rows - mean).square().nanmean(0).nan_to_num().sqrt()
-    return mean, std.masked_fill(std <= 1e-6 * mean.abs(), 0.0)
+    return mean, std.masked_fill(std <= rounding * mean.abs(), 0.0)

@@ -43,7 +43,8 @@ class Settings:
         steps_per_epoch: None: an epoch is a pass over the data. A number: so many random batches
             (the GIN reference takes 50).
         heads: Attention heads (gat, gatv2).
-        use_edge_attr: Whether the model reads edge attributes (gin).
+        use_edge_attr: Whether the model reads edge attributes (gin). Unlike node features they are
+            not standardised: numbers should be of the size of one.
         alpha: λ ~ Beta(alpha, beta) (ifmixup, mixup_graph).
         beta: See alpha.
         p: The probability that a graph is mixed (ifmixup, mixup_graph).
@@ -94,6 +95,12 @@ class Settings:
             raise InputError(
                 f"learning_rate must be above 0 and weight_decay at least 0; got "
                 f"{self.learning_rate} and {self.weight_decay}."
+            )
+        if self.use_edge_attr and "use_edge_attr" not in _MODEL_OPTIONS.get(self.model, ()):
+            readers = [name for name, taken in _MODEL_OPTIONS.items() if "use_edge_attr" in taken]
+            raise InputError(
+                f"The model {self.model!r} does not read edge attributes (use_edge_attr). "
+                f"{' and '.join(readers)} does; or leave use_edge_attr out."
             )
         augment.create(self.method, **self.method_options())  # says what is wrong with its options
         with torch.device("meta"):  # without memory, and without drawing from anyone's generator

@@ -28,6 +28,8 @@ def infer_task(targets: Sequence[Tensor | None]) -> str:
 def as_target(y: Tensor, task: str, place: int) -> Tensor:
     """The target of one graph: a class number ``[1]``, or a row of floats ``[1, T]``.
 
+    Values are doubles on the CPU: not every device has doubles.
+
     Args:
         y: As the graph has it.
         task: ``classes``, ``labels`` or ``values``.
@@ -44,7 +46,9 @@ def as_target(y: Tensor, task: str, place: int) -> Tensor:
         return y.reshape(1).long()
     if not y.numel():
         raise InputError(f"Graph {place} has an empty y.")
-    row = y.reshape(1, -1).to(torch.get_default_dtype())
+    # Values in double until they are standardised: 1e8 and 1e8 + 1 are the same float.
+    row = y.reshape(1, -1)
+    row = row.cpu().double() if task == "values" else row.to(torch.get_default_dtype())
     # One NaN of the many there are, so that the same targets have the same fingerprint.
     row = row.masked_fill(row.isnan(), math.nan)
     wrong = row.isinf() if task == "values" else ~(row.isnan() | (row == 0) | (row == 1))

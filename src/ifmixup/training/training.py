@@ -33,8 +33,8 @@ class Training:
     """A model, its optimiser and its random state, ready for the next epoch.
 
     Continuous features and values are standardised as the graphs to train on have them; features of
-    0 and 1, classes and labels stay as they are. The same arguments give the same numbers, bit for
-    bit, on one kind of processor with one thread.
+    0 and 1, classes, labels and edge attributes stay as they are. The same arguments give the same
+    numbers, bit for bit, on one kind of processor with one thread.
 
     Args:
         settings: How to train.
@@ -233,7 +233,7 @@ class Training:
 
 def _scaling(data: Packed, train: Tensor) -> Scaling:
     """What the training graphs are standardised by; there must be something to learn from them."""
-    if data.task != "classes" and not int(number_known(data.y[train])):
+    if data.task != "classes" and not int(number_known(data.y[train.to(data.y.device)])):
         raise InputError(
             f"None of the {train.numel()} graphs of {data.name} to train on has a target y that is "
             f"known: all are missing (NaN)."

@@ -1,0 +1,24 @@
+import pytest
+from rich.table import Table
+
+from ifmixup.cli.plain_console import PlainConsole
+
+
+@pytest.mark.parametrize("text", ["mol[v2].csv", "[bold]x[/bold]", "a.csv:key:label", "x " * 200])
+def test_text_is_shown_as_it_is(capsys, text):
+    PlainConsole().print(text)
+    assert capsys.readouterr().out == f"{text}\n"
+
+
+def test_a_terminal_is_not_steered(capsys):
+    PlainConsole(stderr=True).print("a\x1b[2J\nb\udc80")
+    assert capsys.readouterr() == ("", "a?[2J\nb?\n")
+
+
+def test_a_table_is_wrapped(capsys):
+    table = Table("words")
+    table.add_row("word " * 100)
+    PlainConsole().print(table)
+    lines = capsys.readouterr().out.splitlines()
+    assert " ".join(lines).count("word ") == 100
+    assert max(map(len, lines)) <= 80
