@@ -13,6 +13,7 @@ from torch_geometric.data import Batch, Data
 
 from ifmixup.batches import put_together, take_apart
 from ifmixup.data.dataset import check_metric
+from ifmixup.data.describe import continuous
 from ifmixup.errors import InputError
 from ifmixup.graphs import Graphs, select
 from ifmixup.training.target import as_target, infer_task
@@ -182,11 +183,11 @@ def pack(
             _check_same(place, kept, plain[0])
         plain.append(Data(**kept))
     graphs = take_apart(Batch.from_data_list(plain))
-    continuous = _continuous(graphs)
+    columns = _continuous(graphs)
     _check_finite_edges(graphs)
     class_names = getattr(dataset, "class_names", None)
     encoder = getattr(dataset, "encoder", None)
-    fingerprint = _fingerprint(graphs, _differently(task, metric, continuous))
+    fingerprint = _fingerprint(graphs, _differently(task, metric, columns))
     return Packed(
         # a name of its own, so that two lists of graphs do not share a study
         name=name or getattr(dataset, "name", None) or f"graphs-{fingerprint[:8]}",
@@ -197,7 +198,7 @@ def pack(
         metric=metric,
         class_names=None if class_names is None else [str(each) for each in class_names],
         encoder=None if encoder is None else encoder.to_dict(),
-        continuous=continuous,
+        continuous=columns,
         split=_split(dataset),
     )
 
@@ -216,7 +217,7 @@ def _num_outputs(y: Tensor, task: str, class_names: Sequence[str] | None) -> int
 def _continuous(graphs: Graphs) -> list[int]:
     """The columns of ``x`` that are not all 0 or 1; none of them may be infinite or missing."""
     x = graphs.nodes["x"]
-    columns: list[int] = ((x != 0) & (x != 1)).any(0).nonzero().flatten().tolist()
+    columns = continuous(x)
     if columns and not bool(x[:, columns].isfinite().all()):
         row = int((~x.isfinite()).any(1).nonzero()[0])
         raise InputError(
