@@ -47,6 +47,28 @@ def test_what_a_variant_does_on_all_datasets():
     assert dropped.count(NO_DIFFERENCE) == 1
 
 
+def test_each_variant_has_its_own_baseline():
+    depth = replace(EXPERIMENTS["depth"], datasets=("A",))
+    cells = [
+        cell(f"{method}, {layers} layers", "A", scores)
+        for method, layers, scores in (
+            ("none", 3, NONE),
+            ("none", 5, shifted(0.1)),
+            ("ifmixup", 3, shifted(0.05)),
+            ("ifmixup", 5, shifted(0.05)),
+        )
+    ]
+    for each in cells:
+        each.experiment = "depth"
+    found = {effect.variant: effect for effect in effects(depth, cells)}
+    assert {name: effect.against for name, effect in found.items()} == {
+        "ifmixup, 3 layers": "none, 3 layers",
+        "ifmixup, 5 layers": "none, 5 layers",
+    }
+    assert found["ifmixup, 3 layers"].mean == pytest.approx(0.05 + 0.0004)
+    assert found["ifmixup, 5 layers"].mean == pytest.approx(-0.05)
+
+
 def test_without_a_baseline_there_are_none():
-    assert effects(EXPERIMENTS["depth"], [cell("none", "A", NONE)]) == []
+    assert effects(EXPERIMENTS["beta"], [cell("ifmixup", "A", NONE)]) == []
     assert effects(GCN, [cell("ifmixup", "A", NONE)]) == []

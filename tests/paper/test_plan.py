@@ -61,7 +61,9 @@ def test_what_a_variant_is_about_is_not_chosen_from_the_grid():
 
 def test_all_is_everything():
     found = only_mutag("all")
-    assert {trial.experiment for trial in found.trials} == {"gcn", "gat", "gin", "beta", "depth"}
+    assert {trial.experiment for trial in found.trials} == {
+        *("gcn", "gat", "gin", "beta", "depth", "suspects")
+    }
 
 
 def test_a_dataset_that_the_experiment_does_not_have():

@@ -14,7 +14,7 @@ def test_sections_in_their_order(studies):
     assert found == [
         ("summary", 0),
         ("gcn", 3),
-        ("depth", 1),
+        ("depth", 2),
         ("compare-1-gcn", 3),
         ("graph-sizes", 0),
         ("explorer", 0),

@@ -13,7 +13,7 @@ def test_the_paper_and_a_study_of_ones_own(studies, experiment):
     ((_, cells),) = studies.groups(experiment("compare-1-gcn")).items()
     assert list(cells) == ["none", "ifmixup"]
     assert cells["ifmixup"].test_ratio == pytest.approx(1 / 2)
-    assert experiment("compare-1-gcn").baseline == "none"
+    assert [v.against for v in experiment("compare-1-gcn").variants] == [None, "none"]
     assert studies.names == ["reproduced", "own"]
 
 

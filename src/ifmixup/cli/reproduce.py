@@ -35,8 +35,9 @@ class ReproduceOptions:
     """What to run again, and how much of it.
 
     Attributes:
-        experiments: gcn, gat, gin, beta, depth, shuffling, shuffling-depth, pairing, graph-size,
-            statistics, or all.
+        experiments: gcn, gat, gin, beta, depth, shuffling, shuffling-depth, pairing,
+            suspects (not in the paper: what its gain could depend on), graph-size, statistics, or
+            all.
         engine: Where runs execute.
         scale: smoke (minutes: 2 folds, 3 epochs, 100 graphs), small (3 folds, 100 epochs) or paper
             (3 x 10 folds, 350 epochs).

@@ -1,4 +1,4 @@
-"""What a variant does on all datasets of an experiment, against the experiment's baseline."""
+"""What a variant does on all datasets of an experiment, against the one it is compared with."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ from ifmixup.study.statistics import Difference, holm, paired_difference, verdic
 
 @dataclass(frozen=True)
 class Effect:
-    """A variant against the baseline under one protocol.
+    """A variant against another under one protocol.
 
     Attributes:
         variant: The variant's name.
+        against: The other's.
         protocol: ``paper`` or ``holdout``.
-        differences: By dataset, variant less baseline on the same folds.
+        differences: By dataset, the variant less the other on the same folds.
         verdicts: By dataset, what the paired test says of it; its p-values are adjusted (Holm) for
             all variants and datasets of the experiment under this protocol.
     """
 
     variant: str
+    against: str
     protocol: str
     differences: dict[str, Difference]
     verdicts: dict[str, str]
@@ -40,7 +42,7 @@ class Effect:
 
 
 def effects(experiment: Experiment, cells: Sequence[Cell]) -> list[Effect]:
-    """The effect of each variant, those of ``holdout`` first; none without a baseline."""
+    """The effect of each variant, those of ``holdout`` first; none where nothing is compared."""
     found: list[Effect] = []
     for protocol in ("holdout", "paper"):
         mine = {
@@ -52,8 +54,7 @@ def effects(experiment: Experiment, cells: Sequence[Cell]) -> list[Effect]:
             (variant.name, dataset): (mine[variant.name, dataset], base)
             for variant in experiment.variants
             for dataset in experiment.datasets
-            if (base := mine.get((experiment.baseline or "", dataset))) is not None
-            and variant.name != experiment.baseline
+            if (base := mine.get((variant.against or "", dataset))) is not None
             and (variant.name, dataset) in mine
         }
         differences = {
@@ -70,6 +71,9 @@ def effects(experiment: Experiment, cells: Sequence[Cell]) -> list[Effect]:
             found.append(
                 Effect(
                     name,
+                    next(
+                        base.variant for (variant, _), (_, base) in pairs.items() if variant == name
+                    ),
                     protocol,
                     {dataset: differences[name, dataset] for dataset in datasets},
                     {dataset: verdicts[name, dataset] for dataset in datasets},

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import uuid
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from ifmixup.atomically import atomically
 from ifmixup.errors import StoreError
 from ifmixup.paper.cell import Cell, cell_from
 from ifmixup.paper.experiments import EXPERIMENTS
@@ -34,13 +33,11 @@ def save_manifest(folder: Path, plans: Iterable[DatasetPlan]) -> None:
             }
             entries[_place(entry)] = entry
     path = folder / FILE_NAME
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     lines = ",\n".join(f" {json.dumps(entry)}" for entry in entries.values())
     try:
-        temporary.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
-        os.replace(temporary, path)
+        with atomically(path) as unfinished:
+            unfinished.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise StoreError(f"{path} cannot be written: {error}.") from error
 
 

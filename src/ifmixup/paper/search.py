@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from ifmixup.atomically import atomically
 from ifmixup.paper.plan import packed
 from ifmixup.paper.scale import FOLDS
 from ifmixup.study.engines.engine import Engine
@@ -101,7 +102,8 @@ def main() -> None:
             data = packed(name, arguments.graphs)
             found = search(data, store, LocalEngine(arguments.workers))
         text = json.dumps({name: found}, indent=1)
-        (arguments.folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
+        with atomically(arguments.folder / f"{name}.json") as unfinished:
+            unfinished.write_text(text + "\n", encoding="utf-8")
         print(text)
 
 

@@ -34,8 +34,9 @@ class Line:
 
     Attributes:
         cell: The cell.
-        baseline: The difference to the experiment's baseline, on the same folds; None for itself.
-        relative: How much better than the baseline, as a fraction of it.
+        baseline: The difference to the variant that it is compared with, on the same folds; None
+            where there is none.
+        relative: How much better than that one, as a fraction of it.
         best: Whether no other variant of the dataset and protocol is better.
     """
 
@@ -71,8 +72,9 @@ def _interval(found: Difference) -> str:
 
 
 def lines(experiment: Experiment, cells: Sequence[Cell]) -> list[Line]:
-    """The cells of an experiment in the order of the paper, compared with its baseline."""
+    """The cells of an experiment in the order of the paper, each compared with its baseline."""
     names = [variant.name for variant in experiment.variants]
+    against = {variant.name: variant.against for variant in experiment.variants}
     mine = [cell for cell in cells if cell.experiment == experiment.name]
     mine.sort(
         key=lambda cell: (
@@ -84,19 +86,16 @@ def lines(experiment: Experiment, cells: Sequence[Cell]) -> list[Line]:
     found = []
     for cell in mine:
         rivals = [c for c in mine if (c.dataset, c.protocol) == (cell.dataset, cell.protocol)]
-        base = next((c for c in rivals if c.variant == experiment.baseline), None)
-        compared = base is not None and base is not cell
+        base = next((c for c in rivals if c.variant == against[cell.variant]), None)
         found.append(
             Line(
                 cell=cell,
                 baseline=paired_difference(
                     cell.reading.scores, base.reading.scores, cell.test_ratio
                 )
-                if compared and base is not None
+                if base is not None
                 else None,
-                relative=cell.reading.mean / base.reading.mean - 1
-                if compared and base is not None
-                else None,
+                relative=cell.reading.mean / base.reading.mean - 1 if base is not None else None,
                 best=cell.reading.mean == max(rival.reading.mean for rival in rivals),
             )
         )

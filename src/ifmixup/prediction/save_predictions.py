@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import sys
-import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
+from ifmixup.atomically import atomically
 from ifmixup.errors import InputError
 from ifmixup.prediction.predictions import Prediction
 from ifmixup.printable import printable
@@ -108,18 +107,12 @@ def _opened(output: str) -> Iterator[IO[str]]:
         yield sys.stdout
         sys.stdout.flush()
         return
-    path = Path(output)
-    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
-        # An identifier may hold what UTF-8 cannot say, such as half of a pair of surrogates.
-        with unfinished.open(
-            "x", encoding="utf-8", errors="backslashreplace", newline=""
-        ) as stream:
+        with (
+            atomically(Path(output)) as unfinished,
+            # An identifier may hold what UTF-8 cannot say, such as half of a pair of surrogates.
+            unfinished.open("x", encoding="utf-8", errors="backslashreplace", newline="") as stream,
+        ):
             yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(unfinished, path)
     except OSError as error:
         raise InputError(f"{output} cannot be written: {error}.") from error
-    finally:
-        unfinished.unlink(missing_ok=True)

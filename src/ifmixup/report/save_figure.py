@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ifmixup.atomically import atomically
 from ifmixup.errors import InputError, import_extra
 
 if TYPE_CHECKING:
@@ -41,14 +41,9 @@ def save_figure(figure: Figure, path: Path, *, dpi: int = 120) -> None:
     check_output(path)
     matplotlib = import_extra("matplotlib", "plot")
     suffix = path.suffix.lower()
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     options: dict[str, Any] = {"pil_kwargs": {"optimize": True}} if suffix == ".png" else {}
     reproducible = {"svg.fonttype": "none", "svg.hashsalt": "ifmixup", "pdf.fonttype": 42}
-    try:
-        with matplotlib.rc_context(reproducible):
-            figure.savefig(
-                unfinished, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix], **options
-            )
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    with atomically(path) as unfinished, matplotlib.rc_context(reproducible):
+        figure.savefig(
+            unfinished, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix], **options
+        )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
+from ifmixup.atomically import atomically
 from ifmixup.errors import InputError
 
 
@@ -14,12 +14,9 @@ def save_text(text: str, path: Path) -> None:
     Raises:
         InputError: If that cannot be; what was there is then as it was.
     """
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        # Text from a file may hold what UTF-8 cannot say, such as half of a pair of surrogates.
-        unfinished.write_text(text, encoding="utf-8", errors="backslashreplace")
-        os.replace(unfinished, path)
+        with atomically(path) as unfinished:
+            # Text from a file may hold what UTF-8 cannot say: half of a pair of surrogates.
+            unfinished.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error}.") from error
-    finally:
-        unfinished.unlink(missing_ok=True)

@@ -150,8 +150,10 @@ def _compared(
                 name,
                 f"{model.upper()} in the study {folder}",
                 tuple(dict.fromkeys(cell.dataset for cell in cells)),
-                tuple(Variant(method, model, method) for method in methods),
-                "none" if "none" in methods else None,
+                tuple(
+                    Variant(method, model, method, against=None if method == "none" else "none")
+                    for method in methods
+                ),
             )
             yield experiment, cells
 

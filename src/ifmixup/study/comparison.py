@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import math
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
+from ifmixup.atomically import atomically
 from ifmixup.errors import choose
 from ifmixup.study.protocols import Run, read
 from ifmixup.study.reading import Reading
@@ -184,8 +184,7 @@ class Comparison:
         paths = []
         for name, (suffix, _) in FORMATS.items():
             path = self.folder / f"table{suffix}"
-            temporary = path.with_suffix(f"{suffix}.tmp{os.getpid()}")
-            temporary.write_text(self.table(name), encoding="utf-8")
-            os.replace(temporary, path)
+            with atomically(path) as unfinished:
+                unfinished.write_text(self.table(name), encoding="utf-8")
             paths.append(path)
         return paths

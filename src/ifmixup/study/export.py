@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from ifmixup.atomically import atomically
 from ifmixup.errors import InputError, import_extra
 from ifmixup.study.database import explained
 from ifmixup.study.flat import columns, flat
@@ -30,16 +30,8 @@ def export(records: Iterable[Record], path: Path) -> int:
         How many runs were written.
     """
     check_output(path)
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with explained(path):
-        try:
-            count = _WRITERS[path.suffix.lower()](records, unfinished)
-            with unfinished.open("rb") as stream:
-                os.fsync(stream.fileno())
-            os.replace(unfinished, path)
-        finally:
-            unfinished.unlink(missing_ok=True)
-    return count
+    with explained(path), atomically(path) as unfinished:
+        return _WRITERS[path.suffix.lower()](records, unfinished)
 
 
 def thinned(record: Record) -> Record:

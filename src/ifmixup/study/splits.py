@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import uuid
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import numpy as np
 import torch
 from sklearn.model_selection import StratifiedKFold
 
+from ifmixup.atomically import atomically
 from ifmixup.errors import InputError, StoreError
 from ifmixup.study.check_splits import PARTS, check_splits
 from ifmixup.training import Fold, Packed
@@ -95,12 +95,10 @@ class Splits:
         lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
         body = ",\n".join(_fold_text(each) for each in self.folds)
         text = "\n".join(["{", *lines, ' "folds": [', body, " ]", "}", ""])
-        temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
         try:
-            temporary.write_text(text, encoding="utf-8")
-            os.replace(temporary, target)
+            with atomically(target) as unfinished:
+                unfinished.write_text(text, encoding="utf-8")
         except OSError as error:
-            temporary.unlink(missing_ok=True)
             raise StoreError(f"The splits cannot be written to {target}: {error}.") from error
 
     def _find(self, repeat: int, fold: int) -> SplitFold:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import uuid
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ifmixup.atomically import atomically
 from ifmixup.errors import CheckpointError
 
 FORMAT, VERSION = "ifmixup-checkpoint", 3
@@ -43,16 +42,9 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         "state": checkpoint.state,
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        with temporary.open("xb") as stream:
-            torch.save(content, stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    # Given a name, torch.save would write it into the file, and no two would be the same.
+    with atomically(path) as unfinished, unfinished.open("xb") as stream:
+        torch.save(content, stream)
 
 
 def _check_size(path: Path) -> None:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from ifmixup.report.sections.paired_dots import paired_dots
@@ -19,4 +21,12 @@ def test_a_dot_a_fold_and_their_mean(studies, experiment):
 
 
 def test_without_a_baseline_there_are_none(studies, experiment):
-    assert paired_dots(studies, experiment("depth")) is None
+    alone = replace(studies, cells=[c for c in studies.cells if c.variant.startswith("none")])
+    assert paired_dots(alone, experiment("depth")) is None
+
+
+def test_the_axis_says_what_the_variants_are_compared_with(studies, experiment):
+    (one,) = paired_dots(studies, experiment("gcn")).grids
+    assert one.panels[0].x_label == "points more than none"
+    (several,) = paired_dots(studies, experiment("depth")).grids
+    assert several.panels[0].x_label == "points more than what each is compared with"

@@ -14,15 +14,18 @@ _SPREAD = 0.32  # of the dots around their row
 
 
 def paired_dots(studies: Studies, experiment: Experiment) -> Section | None:
-    """The differences to the experiment's baseline; None where there is none."""
+    """The differences to the variant that each is compared with; None where there are none."""
     panels = []
     for (dataset, protocol), cells in studies.groups(experiment).items():
-        base = cells.get(experiment.baseline or "")
-        others = {name: cell for name, cell in cells.items() if cell is not base}
-        if base is None or not others:
+        pairs = {
+            variant.name: (cells[variant.name], cells[variant.against])
+            for variant in experiment.variants
+            if variant.name in cells and variant.against in cells
+        }
+        if not pairs:
             continue
         series = []
-        for row, (name, cell) in enumerate(others.items()):
+        for row, (name, (cell, base)) in enumerate(pairs.items()):
             mine, theirs = cell.reading.scores, base.reading.scores
             folds = sorted(mine.keys() & theirs.keys())
             dots = [100 * (mine[fold] - theirs[fold]) for fold in folds]
@@ -48,8 +51,10 @@ def paired_dots(studies: Studies, experiment: Experiment) -> Section | None:
                 )
             )
         title = f"{dataset}, {protocol}"
-        label = f"points more than {base.variant}"
-        panels.append(Panel(title, series, label, rows=list(others), zero=True))
+        bases = list(dict.fromkeys(base.variant for _, base in pairs.values()))
+        other = bases[0] if len(bases) == 1 else "what each is compared with"
+        label = f"points more than {other}"
+        panels.append(Panel(title, series, label, rows=list(pairs), zero=True))
     if not panels:
         return None
     title = (
@@ -57,4 +62,4 @@ def paired_dots(studies: Studies, experiment: Experiment) -> Section | None:
         "t-test: where it crosses zero, these folds show no difference."
     )
     grid = Grid(f"{experiment.name}-paired", title, panels)
-    return Section(experiment.name, f"Fold by fold against {experiment.baseline}", [grid])
+    return Section(experiment.name, "Fold by fold", [grid])

@@ -22,7 +22,7 @@ def summary(studies: Studies) -> Section | None:
         found = effects(experiment, studies.of(experiment))
         if found:
             title = Entry(experiment.title, "name", columns=len(_HEAD) + 1)
-            groups.append([[title], *(_row(effect, experiment.baseline) for effect in found)])
+            groups.append([[title], *map(_row, found)])
     if not groups:
         return None
     head = [Entry("variant"), *(Entry(text, "number") for text in _HEAD)]
@@ -30,9 +30,9 @@ def summary(studies: Studies) -> Section | None:
     return Section("summary", "What was found", parts)
 
 
-def _row(effect: Effect, baseline: str | None) -> list[Entry]:
+def _row(effect: Effect) -> list[Entry]:
     values = (
-        baseline or "",
+        effect.against,
         effect.protocol,
         str(len(effect.differences)),
         f"{100 * effect.mean:+.1f} points",
