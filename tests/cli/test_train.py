@@ -99,7 +99,7 @@ def test_molecules_of_a_table(tmp_path, capsys):
     assert main([*words, "--epochs", "1", *OPTIONS]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "Skipped line 5: 'nothing': not SMILES" in said
-    assert "on 6 graphs of molecules: 1 epochs" in said
+    assert "on 6 graphs of molecules-toxic: 1 epochs" in said
     data = load_checkpoint(path).about["data"]
     assert data["class_names"] == ["no", "yes"]
     assert data["encoder"]["nodes"][0]["kinds"] == ["C", "N", "O"]

@@ -51,11 +51,12 @@ def test_what_a_source_says(source, expected):
 def test_names(tmp_path):
     assert table_name(tmp_path / "a.b.csv.gz") == "a.b"
     assert table_name(tmp_path / "a.parquet") == "a"
+    assert table_name(tmp_path / "a.csv", "toxic") == "a-toxic"
 
 
 def test_classes(csv):
     dataset = load(f"{csv}:smiles:label")
-    assert repr(dataset) == "molecules(3)"
+    assert repr(dataset) == "molecules-label(3)"
     assert (dataset.task, dataset.metric) == ("classes", "accuracy")
     assert dataset.class_names == ["no", "yes"]
     assert dataset.y.tolist() == [1, 0, 0]

@@ -89,7 +89,7 @@ def read_molecules(
         except DatasetError as error:
             raise DatasetError(f"{path}: {error}") from error
     return RawGraphs(
-        name=table_name(path),
+        name=table_name(path, label if labelled else None),
         where=str(path),
         graphs=graphs,
         skips=skips,
@@ -102,10 +102,14 @@ def read_molecules(
     )
 
 
-def table_name(path: Path) -> str:
-    """The name of a table: its file without the ending."""
+def table_name(path: Path, label: str | None = None) -> str:
+    """The name of a table: its file without the ending, and the column that is learnt if named.
+
+    Two columns of one table are two datasets, whose studies must not share a folder.
+    """
     match = re.fullmatch(r"(.+?)\.(?:csv|csv\.gz|parquet)", path.name, re.I)
-    return path.name if match is None else match[1]
+    stem = path.name if match is None else match[1]
+    return stem if label is None else f"{stem}-{label}"
 
 
 def smiles_place(table: Table, smiles: str | None) -> int:

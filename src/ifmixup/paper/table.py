@@ -59,13 +59,14 @@ class Line:
             f"{percent(reading.mean)} ± {percent(spread)}{'*' if reading.optimistic else ''}",
             UNKNOWN if printed is None else f"{percent(printed.mean)}{deviation}",
             UNKNOWN if self.cell.difference is None else f"{100 * self.cell.difference:+.1f}",
-            "" if found is None else _interval(found),
+            "" if found is None else interval(found),
             "" if self.relative is None else f"{100 * self.relative:+.1f} %",
             f"{reading.runs} x {self.cell.epochs}",
         ]
 
 
-def _interval(found: Difference) -> str:
+def interval(found: Difference) -> str:
+    """A difference and its 95 % interval in points."""
     if math.isnan(found.low):  # one fold, or the same difference on all
         return f"{100 * found.mean:+.1f}"
     return f"{100 * found.mean:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"

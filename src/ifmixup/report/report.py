@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ifmixup.errors import InputError, import_extra
+from ifmixup.paper.main_table import main_table
 from ifmixup.paper.table import lines
 from ifmixup.report.markup import slug
 from ifmixup.report.matplotlib_chart import draw
@@ -58,7 +59,7 @@ def report(
     save_text(page(studies, found), output)
     written = [output]
     if tables is not None:
-        written += _save_tables(studies, _folder(tables))
+        written += save_tables(studies, _folder(tables))
     if figures is not None:
         each = [part for section, below in found for part in (section, *below)]
         written += _save_figures(each, _folder(figures))
@@ -78,8 +79,12 @@ def sections(studies: Studies) -> list[tuple[Section, list[Section]]]:
     return found + [(section, []) for section in rest if section is not None]
 
 
-def _save_tables(studies: Studies, folder: Path) -> list[Path]:
+def save_tables(studies: Studies, folder: Path) -> list[Path]:
+    """Write the table of each experiment as Markdown and LaTeX, and the main one."""
     written = []
+    if any(cell.experiment in ("gcn", "gin") for cell in studies.cells):
+        written.append(folder / "main.md")
+        save_text(main_table(studies.cells), written[-1])
     for experiment in studies.experiments:
         found = lines(experiment, studies.of(experiment))
         for ending, make in ((".md", to_markdown), (".tex", to_latex)):

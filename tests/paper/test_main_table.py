@@ -1,0 +1,70 @@
+from types import SimpleNamespace
+
+from ifmixup.paper.main_table import main_table
+
+NONE = [0.70, 0.72, 0.68, 0.71, 0.69]
+MORE = [0.80, 0.825, 0.78, 0.815, 0.79]
+
+
+def cell(variant, scores, *, protocol="holdout", experiment="gcn", dataset="MUTAG"):
+    reading = SimpleNamespace(
+        scores={(0, fold): value for fold, value in enumerate(scores)},
+        mean=sum(scores) / len(scores),
+    )
+    return SimpleNamespace(
+        experiment=experiment,
+        dataset=dataset,
+        variant=variant,
+        protocol=protocol,
+        reading=reading,
+        test_ratio=1 / 9,
+    )
+
+
+def test_published_and_ours_under_both_protocols():
+    text = main_table(
+        [
+            cell("none", NONE),
+            cell("ifmixup", MORE),
+            cell("none", MORE, protocol="paper"),
+            cell("ifmixup", MORE, protocol="paper"),
+        ]
+    )
+    row = text.splitlines()[2]
+    assert row.startswith("| MUTAG | GCN | 85.0 → 87.9 | 80.2 → 80.2 | 70.0 → 80.2 | +10.2 [+")
+    assert row.endswith("| 5 paper, 5 holdout |")
+    assert "Held out: 1 comparisons, mean difference +10.2 points" in text
+    assert "helps in 1 and hurts in 0" in text
+    assert "As the paper reads it: 1 comparisons, mean difference +0.0 points" in text
+
+
+def test_a_protocol_that_was_not_run_and_a_method_without_its_baseline():
+    text = main_table(
+        [
+            cell("none", NONE, experiment="gin"),
+            cell("ifmixup", NONE, experiment="gin"),
+            cell("ifmixup", NONE, dataset="PTC_MR"),
+            cell("drop_edge", NONE),
+            cell("ifmixup, 3 layers", NONE, experiment="depth"),
+        ]
+    )
+    rows = text.splitlines()[2:3]
+    assert rows[0].startswith("| MUTAG | GIN | 88.6 → 89.0 | – | 70.0 → 70.0 |")
+    assert "PTC" not in text
+    assert "As the paper reads it:" not in text
+
+
+def test_datasets_and_models_are_in_the_order_of_the_paper():
+    cells = [
+        cell(variant, NONE, experiment=experiment, dataset=dataset)
+        for experiment in ("gin", "gcn")
+        for dataset in ("MUTAG", "PTC_MR")
+        for variant in ("none", "ifmixup")
+    ]
+    rows = [line.split(" | ")[:2] for line in main_table(cells).splitlines()[2:6]]
+    assert rows == [
+        ["| PTC_MR", "GCN"],
+        ["| MUTAG", "GCN"],
+        ["| PTC_MR", "GIN"],
+        ["| MUTAG", "GIN"],
+    ]
