@@ -26,6 +26,12 @@ def test_the_best_setting_of_each_model_and_method(tmp_path, monkeypatch):
             own = {"alpha", "beta"} if method == "ifmixup" else set()
             assert set(best["settings"]) == {"learning_rate", "layers"} | own
             assert 0 <= best["steady_validation_accuracy"] <= 1
+        # what is compared differs in the method alone
+        both = [
+            {k: v for k, v in best["settings"].items() if k not in ("alpha", "beta")}
+            for best in methods.values()
+        ]
+        assert both[0] == both[1]
     assert all(spec.protocol == "holdout" for spec in engine.ran)  # test graphs choose nothing
     # for each model: both methods try four settings on one fold, then two of them and the one that
     # is recommended in general on two folds, and ifmixup a second distribution of λ
