@@ -1,6 +1,7 @@
-"""Puts measured runs into the repository: ``python results/publish.py ifmixup-runs/paper``.
+"""Puts measured runs into the repository, and makes the tables of them.
 
-The runs of its experiments become ``paper/DATASET.jsonl``, and the tables are made of these.
+``python results/publish.py ifmixup-runs/paper --search ifmixup-runs/search``: the runs become
+``paper/DATASET.jsonl`` and ``search/DATASET.jsonl``, the tables ``tables/*`` and one in the README.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import tempfile
 from pathlib import Path
 
 from ifmixup.atomically import atomically
+from ifmixup.paper.grid_effects import grid_effects, to_markdown
 from ifmixup.paper.main_table import main_table
 from ifmixup.paper.manifest import FILE_NAME, load_cells
+from ifmixup.paper.search import FIRST, LAST
 from ifmixup.report.report import save_tables
 from ifmixup.report.studies import Studies, gather
 from ifmixup.study.commands import FILE_NAME as COMMANDS
@@ -29,12 +32,15 @@ def main() -> None:
     """Publish the folder that is named."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    folder = parser.parse_args().folder
-    save_runs(folder, RESULTS / "paper")
+    parser.add_argument("--search", type=Path)
+    given = parser.parse_args()
+    save_runs(given.folder, RESULTS / "paper")
+    if given.search is not None:
+        save_searches(given.search, RESULTS / "search")
     studies = read(RESULTS / "paper")
     shutil.rmtree(RESULTS / "tables", ignore_errors=True)
     (RESULTS / "tables").mkdir()
-    save_tables(studies, RESULTS / "tables")
+    make_tables(studies, RESULTS / "search", RESULTS / "tables")
     with atomically(README) as unfinished:
         unfinished.write_text(with_table(README.read_text(encoding="utf-8"), studies))
 
@@ -49,6 +55,42 @@ def save_runs(folder: Path, target: Path) -> None:
     for dataset in sorted({record.spec.dataset for record in records}):
         mine = [thinned(record) for record in records if record.spec.dataset == dataset]
         export(sorted(mine, key=lambda record: record.key), target / f"{dataset}.jsonl")
+
+
+def save_searches(folder: Path, target: Path) -> None:
+    """Write what the searches found, and their runs."""
+    target.mkdir(exist_ok=True)
+    with Store(folder, read_only=True) as store:
+        for path in sorted(folder.glob("*.json")):
+            shutil.copy(path, target / path.name)
+            records = [
+                thinned(record)
+                for record in store.records(dataset=path.stem)
+                if record.spec.settings.epochs in (FIRST.epochs, LAST.epochs)
+            ]
+            export(sorted(records, key=lambda r: r.key), target / f"{path.stem}.jsonl")
+
+
+def make_tables(studies: Studies, searches: Path, target: Path) -> None:
+    """Write the tables of the experiments, and what the settings of the searched grids do."""
+    save_tables(studies, target)
+    parts = [
+        "## The grid: every setting without and with ifMixup",
+        f"Mean accuracy in % on held-out graphs over the second half of {FIRST.epochs} epochs, one "
+        f"fold, nothing chosen: a line is a mean over all settings of the grid that have the "
+        f"value. One fold says little of other graphs, but much of what the settings do.",
+    ]
+    for path in sorted(searches.glob("*.jsonl")):
+        with Store(Path(tempfile.mkdtemp())) as store:
+            import_runs(store, path)
+            found = [
+                (record.spec, record.result)
+                for record in store.records()
+                if record.result is not None and record.spec.settings.epochs == FIRST.epochs
+            ]
+        parts.append(to_markdown(path.stem, grid_effects(found)))
+    if len(parts) > 2:
+        (target / "grid.md").write_text("\n\n".join(parts), encoding="utf-8")
 
 
 def read(folder: Path) -> Studies:

@@ -31,7 +31,7 @@ def test_nothing_is_left_out_or_missing(studies):
 
 
 def test_the_tables_follow_from_the_runs(publish, studies, tmp_path):
-    publish.save_tables(studies, tmp_path)
+    publish.make_tables(studies, RESULTS / "search", tmp_path)
     made = {path.name: path.read_text() for path in tmp_path.iterdir()}
     kept = {path.name: path.read_text() for path in (RESULTS / "tables").iterdir()}
     assert made == kept

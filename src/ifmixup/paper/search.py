@@ -2,8 +2,7 @@
 
 For GCN and GIN the paper's grid is searched by successive halving. A setting is judged by graphs
 that are held out for validation, never by test graphs, and by many epochs, not by its best one
-(:func:`~ifmixup.study.steady.steady`). Of those that are as good as the best, the smallest network
-is taken (:mod:`ifmixup.study.one_error`).
+(:func:`~ifmixup.study.steady.steady`).
 
 ``none`` and ``ifmixup`` get the same settings, those that are best for the two together. Chosen
 apart they would differ by luck, as a few dozen graphs decide, and so would the accuracies that are
@@ -16,10 +15,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 from collections.abc import Sequence
 from functools import partial
-from operator import ne
 from pathlib import Path
 from statistics import fmean
 from typing import Any
@@ -31,7 +28,6 @@ from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
 from ifmixup.study.grid import PAPER_GRID, Grid, expand
 from ifmixup.study.halving import Halving, Rung
-from ifmixup.study.one_error import smallest_within_one_error
 from ifmixup.study.progress import Progress
 from ifmixup.study.splits import Splits, make_splits
 from ifmixup.study.steady import steady
@@ -49,7 +45,7 @@ OF_THE_METHOD = "alpha,beta"  # the entry of the grid that is chosen last
 FIRST = Rung(settings=48, folds=1, epochs=60, keep=4)
 LAST = Rung(settings=5, folds=5, epochs=150, keep=1)
 
-_Scores = dict[tuple[str, Settings], list[float]]  # by method and settings, a score a fold
+_Scores = dict[Settings, float]
 
 
 def search(
@@ -70,33 +66,22 @@ def search(
     bases = {model: reference(model, methods[0]) for model in models}
     grids = {model: expand(base, shared) for model, base in bases.items()}
     scores = run(methods, [each for grid in grids.values() for each in grid], first)
-    finalists = {}
-    for model, grid in grids.items():
-        values = [_together(scores, methods, settings) for settings in grid]
-        runs = len(methods) * first.folds
-        means = {i: fmean(v) if len(v) == runs else math.nan for i, v in enumerate(values)}
-        best = [grid[place] for place in Halving.select(means, first.keep)]
-        # What does well in general is among the last, too: a search must not make things worse.
-        finalists[model] = list(dict.fromkeys([*best, bases[model]]))
-    scores = run(methods, [each for left in finalists.values() for each in left], last)
-    chosen = {
-        model: smallest_within_one_error(
-            {settings: _together(scores, methods, settings) for settings in left}, _size
-        )[0]
-        for model, left in finalists.items()
+    # What does well in general is among the last, too: a search must not make things worse.
+    finalists = {
+        model: list(dict.fromkeys([*_best(scores, methods, grid, first.keep), bases[model]]))
+        for model, grid in grids.items()
     }
+    scores = run(methods, [each for left in finalists.values() for each in left], last)
+    chosen = {m: _best(scores, methods, left, last.keep)[0] for m, left in finalists.items()}
 
     names = {name for entry in PAPER_GRID for name in entry.split(",")}
     found: dict[str, dict[str, dict[str, Any]]] = {model: {} for model in models}
     for method in methods:
-        # What the settings were chosen with stays, unless another is better.
         ratios = {m: expand(s.with_(method=method), own) for m, s in chosen.items()}
         scores = run([method], [each for left in ratios.values() for each in left], last)
         for model, left in ratios.items():
-            usual = chosen[model].with_(method=method)
-            settings, score = smallest_within_one_error(
-                {each: scores[method, each] for each in left}, partial(ne, usual)
-            )
+            settings = _best(scores, [method], left, last.keep)[0]
+            score = scores[settings]
             relevant = settings.relevant()
             picked = {name: relevant[name] for name in sorted(names & relevant.keys())}
             found[model][method] = {"settings": picked, "steady_validation_accuracy": score}
@@ -112,7 +97,7 @@ def _scores(
     settings: Sequence[Settings],
     rung: Rung,
 ) -> _Scores:
-    """Run all settings with all methods on the folds of a rung, and score each fold."""
+    """Run all settings with all methods on the folds of a rung; NaN where a run failed."""
     wanted = [each.with_(method=method) for method in methods for each in settings]
     study = Study(data, splits, 0, {})
     specs = {
@@ -125,23 +110,23 @@ def _scores(
     tasks = study.pending([spec for runs in specs.values() for spec in runs], store)
     with Progress(len(tasks), sum(map(len, specs.values())) - len(tasks)) as watcher:
         study.execute(tasks, store, engine, watcher)
-    return {
-        (each.method, each): [
-            steady("holdout", [(record.spec, record.result)])
-            for record in study.records(runs, store)
-            if record.result is not None
-        ]
-        for each, runs in specs.items()
+    scores = {}
+    for each, runs in specs.items():
+        records = study.records(runs, store)
+        done = [(record.spec, record.result) for record in records if record.result is not None]
+        scores[each] = steady("holdout", done, folds=rung.folds)
+    return scores
+
+
+def _best(
+    scores: _Scores, methods: Sequence[str], settings: Sequence[Settings], keep: int
+) -> list[Settings]:
+    """The settings with the best mean over the methods."""
+    means = {
+        place: fmean(scores[each.with_(method=method)] for method in methods)
+        for place, each in enumerate(settings)
     }
-
-
-def _together(scores: _Scores, methods: Sequence[str], settings: Settings) -> list[float]:
-    """The scores of a setting with all methods, method by method."""
-    return [score for method in methods for score in scores[method, settings.with_(method=method)]]
-
-
-def _size(settings: Settings) -> int:
-    return settings.hidden * settings.layers
+    return [settings[place] for place in Halving.select(means, keep)]
 
 
 def main() -> None:
