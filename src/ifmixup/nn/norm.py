@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 NORMS = ("none", "batch")
+MOMENTUM = 0.1  # what a step counts in the running statistics; torch's value
 
 
 class BatchNorm(nn.Module):
@@ -28,6 +29,7 @@ class BatchNorm(nn.Module):
 
     def __init__(self, channels: int) -> None:
         super().__init__()
+        self.momentum = MOMENTUM
         self.weight = nn.Parameter(torch.empty(channels))
         self.bias = nn.Parameter(torch.empty(channels))
         self.register_buffer("running_mean", torch.empty(channels))
@@ -47,7 +49,13 @@ class BatchNorm(nn.Module):
         if self.training and h.size(0) > 1:  # a branch: a compiled size gives no plain bool
             use_batch = True
         return F.batch_norm(
-            h, self.running_mean, self.running_var, self.weight, self.bias, training=use_batch
+            h,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            training=use_batch,
+            momentum=self.momentum,
         )
 
 

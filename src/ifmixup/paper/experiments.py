@@ -181,6 +181,10 @@ EXPERIMENTS = {
                 *_suspected("no dropout", dropout=0.0),
                 *_suspected("mean readout", readout="mean"),
                 *_suspected("no batch norm", norm="none"),
+                *_suspected("exact batch norm", norm="exact"),
+                *_suspected(
+                    "learning rate 0.01, exact batch norm", learning_rate=0.01, norm="exact"
+                ),
                 *_suspected("a head on every layer", jk="sum"),
                 *_suspected("weight decay 0.01", weight_decay=0.01),
                 *_suspected("hidden 128", hidden=128),

@@ -18,6 +18,7 @@ from ifmixup import augment
 from ifmixup.errors import InputError, choose
 from ifmixup.nn import MODELS
 
+NORMS = ("batch", "exact", "none")
 _MODEL_OPTIONS = {"gat": ("heads",), "gatv2": ("heads",), "gin": ("use_edge_attr",)}
 
 
@@ -38,7 +39,8 @@ class Settings:
         layers: The number of layers.
         dropout: Dropout after the dense layer.
         readout: From nodes to a graph: mean, sum or max.
-        norm: batch for batch norm in every layer, or none.
+        norm: batch for batch norm in every layer, or none. exact is batch norm whose statistics are
+            measured anew after every epoch, with the weights that it ended with.
         jk: last classifies the last layer; sum puts a head on every layer (jumping knowledge).
         steps_per_epoch: None: an epoch is a pass over the data. A number: so many random batches
             (the GIN reference takes 50).
@@ -86,6 +88,8 @@ class Settings:
             object.__setattr__(self, field.name, value)
         if self.model not in MODELS:
             raise choose("model", self.model, MODELS)
+        if self.norm not in NORMS:
+            raise choose("norm", self.norm, NORMS)
         for name in ("epochs", "halve_every", "batch_size", "hidden", "layers"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be at least 1; got {getattr(self, name)}.")
@@ -116,6 +120,8 @@ class Settings:
     def model_options(self) -> dict[str, Any]:
         """The options that the model takes, but its widths and edge attributes."""
         options = {key: getattr(self, key) for key in ("dropout", "readout", "norm", "jk")}
+        if self.norm == "exact":  # the same model; what is exact is up to the training
+            options["norm"] = "batch"
         if "heads" in _MODEL_OPTIONS.get(self.model, ()):
             options["heads"] = self.heads
         return options

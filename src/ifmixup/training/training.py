@@ -21,6 +21,7 @@ from ifmixup.training.flat_adamw import FlatAdamW
 from ifmixup.training.flat_parameters import flatten_parameters, is_flat
 from ifmixup.training.loss import loss_of, number_known
 from ifmixup.training.metrics import metrics
+from ifmixup.training.norm_statistics import measure_statistics
 from ifmixup.training.packed import Packed
 from ifmixup.training.scaling import Scaling
 from ifmixup.training.settings import Settings
@@ -134,6 +135,9 @@ class Training:
                 f"A smaller learning rate may help (it is {self.settings.learning_rate})."
             )
         self.curves["train_loss"].append(mean_loss)
+        if self.settings.norm == "exact":
+            batches = (model_inputs(graphs, self.mirrored) for graphs in self._training_batches())
+            measure_statistics(self.model, batches)
         for name in self.looked_at:
             self.latest[name] = self.look_at(name)
             found, metric = self.latest[name], self.data.metric
