@@ -12,10 +12,12 @@ import tempfile
 from pathlib import Path
 
 from ifmixup.atomically import atomically
+from ifmixup.paper.experiments import EXPERIMENTS
 from ifmixup.paper.grid_effects import grid_effects, to_markdown
 from ifmixup.paper.main_table import main_table
 from ifmixup.paper.manifest import FILE_NAME, load_cells
 from ifmixup.paper.search import FIRST, LAST
+from ifmixup.paper.steadiness import steadiness_table
 from ifmixup.report.report import save_tables
 from ifmixup.report.studies import Studies, gather
 from ifmixup.study.commands import FILE_NAME as COMMANDS
@@ -74,6 +76,15 @@ def save_searches(folder: Path, target: Path) -> None:
 def make_tables(studies: Studies, searches: Path, target: Path) -> None:
     """Write the tables of the experiments, and what the settings of the searched grids do."""
     save_tables(studies, target)
+    suspects = EXPERIMENTS["suspects"]
+    if studies.of(suspects):
+        about = (
+            "## suspects: where no epoch is chosen",
+            "Mean test accuracy in % over folds and the second half of the epochs, without and "
+            "with ifMixup, and by how many points it jumps from an epoch to the next.",
+            steadiness_table(suspects, studies.of(suspects)),
+        )
+        (target / "suspects-steadiness.md").write_text("\n\n".join(about), encoding="utf-8")
     parts = [
         "## The grid: every setting without and with ifMixup",
         f"Mean accuracy in % on held-out graphs over the second half of {FIRST.epochs} epochs, one "

@@ -1,4 +1,5 @@
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
@@ -40,6 +41,22 @@ def test_the_table_fits_80_columns_and_says_what_is_optimistic(cells):
     assert "optimistic" in text
     assert "nan" not in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_long_names_take_two_lines_and_numbers_stay_whole(cells):
+    names = {"none": "none, a head on every layer", "ifmixup": "ifmixup, a head on every layer"}
+    mine = [
+        replace(cell, experiment="suspects", variant=names[cell.variant], published=None)
+        for cell in cells
+        if cell.variant in names
+    ]
+    console = Console(file=io.StringIO(), width=60)
+    console.print(rich_table(EXPERIMENTS["suspects"], mine))
+    text = console.file.getvalue()
+    assert "…" not in text
+    assert "published" not in text
+    assert "[95 %]" in text
+    assert max(map(len, text.splitlines())) <= 60
 
 
 def test_no_other_experiment_and_missing_runs_are_said(cells):

@@ -25,6 +25,7 @@ _BY_HAND: Mapping[str, Any] = {
     "jk": "last",
     "weight_decay": 0.0,
 }
+_RATIO: Mapping[str, Any] = {"alpha": 20.0, "beta": 1.0}
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def _suspected(name: str, **changes: Any) -> tuple[Variant, ...]:
     settings = {**_BY_HAND, **changes}
     return (
         Variant(f"none, {name}", "gcn", "none", settings),
-        Variant(f"ifmixup, {name}", "gcn", "ifmixup", settings, f"none, {name}"),
+        Variant(f"ifmixup, {name}", "gcn", "ifmixup", {**_RATIO, **settings}, f"none, {name}"),
     )
 
 
@@ -185,22 +186,30 @@ EXPERIMENTS = {
                 *_suspected(
                     "learning rate 0.01, exact batch norm", learning_rate=0.01, norm="exact"
                 ),
+                *_suspected("learning rate 0.01, no dropout", learning_rate=0.01, dropout=0.0),
+                *_suspected(
+                    "learning rate 0.01, no dropout, exact batch norm",
+                    learning_rate=0.01,
+                    dropout=0.0,
+                    norm="exact",
+                ),
                 *_suspected("a head on every layer", jk="sum"),
                 *_suspected("weight decay 0.01", weight_decay=0.01),
                 *_suspected("hidden 128", hidden=128),
-                Variant(
-                    "ifmixup, one λ a batch",
-                    "gcn",
-                    "ifmixup",
-                    {**_BY_HAND, "ratio": "batch"},
-                    "none, settings by hand",
-                ),
-                Variant(
-                    "ifmixup, Beta(1, 1)",
-                    "gcn",
-                    "ifmixup",
-                    {**_BY_HAND, "alpha": 1.0, "beta": 1.0},
-                    "none, settings by hand",
+                *(
+                    Variant(
+                        f"ifmixup, {name}",
+                        "gcn",
+                        "ifmixup",
+                        {**_RATIO, **_BY_HAND, **changes},
+                        "none, settings by hand",
+                    )
+                    for name, changes in (
+                        ("one λ a batch", {"ratio": "batch"}),
+                        ("Beta(1, 1)", {"alpha": 1.0, "beta": 1.0}),
+                        ("half of the graphs", {"p": 0.5}),
+                        ("pairs of the same size", {"pairing": "same-size"}),
+                    )
                 ),
             ),
         ),

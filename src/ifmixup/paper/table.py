@@ -115,10 +115,16 @@ def rich_table(experiment: Experiment, cells: Sequence[Cell]) -> Table:
         caption=Text("\n".join(notes(found))),
         caption_justify="left",
     )
-    table.add_column("variant", no_wrap=True)
-    for name in ("ours", "published", "differ-\nence", "to baseline\n[95 %]", "runs x\nepochs"):
-        # only the interval may take two lines where there is no room
-        table.add_column(name, no_wrap="[95 %]" not in name, justify="right")
+    table.add_column("variant", min_width=17)  # the longest method
+    heads = {"ours": "ours", "runs": "runs x\nepochs"}
+    if any(line.cell.published for line in found):
+        heads |= {"published": "published", "difference": "differ-\nence"}
+    if any(line.baseline for line in found):
+        heads["to baseline [95 %]"] = "to baseline\n[95 %]"
+    shown = [name for name in HEAD if name in heads]
+    for name in shown:
+        # only names and the interval may take two lines where there is no room
+        table.add_column(heads[name], no_wrap="[95 %]" not in name, justify="right")
     group = None
     for line in found:
         own_group = (line.cell.dataset, line.cell.protocol)
@@ -127,10 +133,10 @@ def rich_table(experiment: Experiment, cells: Sequence[Cell]) -> Table:
                 table.add_section()
             table.add_row(Text(" ".join(own_group), style="bold"))
             group = own_group
-        _, variant, _, ours, printed, difference, baseline, _, runs = line.texts()
+        texts = dict(zip(HEAD, line.texts(), strict=True))
         style = "bold" if line.best else ""
-        cells_ = (variant, ours, printed, difference, baseline, runs)
-        table.add_row(*(Text(cell, style=style) for cell in cells_))
+        row = [texts[name] for name in ("variant", *shown)]
+        table.add_row(*(Text(cell, style=style) for cell in row))
     return table
 
 

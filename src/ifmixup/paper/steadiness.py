@@ -1,0 +1,57 @@
+"""How accurate and how steady models are after any epoch, where none is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from statistics import fmean
+
+from ifmixup.paper.cell import Cell
+from ifmixup.paper.experiments import Experiment
+
+
+def later_accuracy(cell: Cell) -> float:
+    """The mean test accuracy over folds and the second half of the epochs."""
+    return fmean(fmean(curve) for curve in _later(cell))
+
+
+def jump(cell: Cell) -> float:
+    """How much the accuracy of a fold changes from one epoch to the next, on average."""
+    return fmean(fmean(abs(b - a) for a, b in pairwise(curve)) for curve in _later(cell))
+
+
+def steadiness_table(experiment: Experiment, cells: Sequence[Cell]) -> str:
+    """Accuracy and jumps of the variants that are compared, and of what with, as Markdown."""
+    mine = {(cell.dataset, cell.protocol, cell.variant): cell for cell in cells}
+    lines = [
+        "| dataset | variant | accuracy without | with | difference | jumps without | with |",
+        "| :-- | :-- | --: | --: | --: | --: | --: |",
+    ]
+    for dataset in experiment.datasets:
+        for protocol in ("holdout", "paper"):
+            for variant in experiment.variants:
+                with_ = mine.get((dataset, protocol, variant.name))
+                without = mine.get((dataset, protocol, variant.against or ""))
+                if with_ is None or without is None:
+                    continue
+                pair = without, with_
+                before, after = map(later_accuracy, pair)
+                texts = (
+                    dataset,
+                    variant.name,
+                    f"{100 * before:.1f}",
+                    f"{100 * after:.1f}",
+                    f"{100 * (after - before):+.1f}",
+                    *(f"{100 * jump(cell):.1f}" for cell in pair),
+                )
+                lines.append(f"| {' | '.join(texts)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _later(cell: Cell) -> list[list[float]]:
+    curves = [
+        record.result.curves["test_accuracy"]
+        for record in cell.records
+        if record.result is not None
+    ]
+    return [curve[len(curve) // 2 :] for curve in curves]
