@@ -18,7 +18,10 @@ from ifmixup.paper.main_table import main_table
 from ifmixup.paper.manifest import FILE_NAME, load_cells
 from ifmixup.paper.search import FIRST, LAST
 from ifmixup.paper.steadiness import steadiness_table
+from ifmixup.report.matplotlib_chart import draw
 from ifmixup.report.report import save_tables
+from ifmixup.report.save_figure import save_figure
+from ifmixup.report.sections.learning_curves import learning_curves
 from ifmixup.report.studies import Studies, gather
 from ifmixup.study.commands import FILE_NAME as COMMANDS
 from ifmixup.study.exchange import import_runs
@@ -43,6 +46,9 @@ def main() -> None:
     shutil.rmtree(RESULTS / "tables", ignore_errors=True)
     (RESULTS / "tables").mkdir()
     make_tables(studies, RESULTS / "search", RESULTS / "tables")
+    curves = learning_curves(studies, EXPERIMENTS["suspects"])
+    if curves is not None:
+        save_figure(draw(curves.grids[0]), RESULTS / "suspects-curves.png", dpi=70)
     with atomically(README) as unfinished:
         unfinished.write_text(with_table(README.read_text(encoding="utf-8"), studies))
 

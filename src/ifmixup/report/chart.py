@@ -78,9 +78,12 @@ class Grid:
     panels: Sequence[Panel]
 
     def legend(self) -> dict[str, str]:
-        """The colours by name."""
+        """The colours by name, but of what a row of its own names."""
         return {
-            each.name: each.colour for panel in self.panels for each in panel.series if each.name
+            each.name: each.colour
+            for panel in self.panels
+            for each in panel.series
+            if each.name and each.name not in panel.rows
         }
 
 

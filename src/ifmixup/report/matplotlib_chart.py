@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = 3
 _SMALL = 8
+_SIGN = 0.065  # inches that a sign of the small font takes
 
 
 def draw(grid: Grid) -> Figure:
@@ -31,7 +32,9 @@ def draw(grid: Grid) -> Figure:
     columns = min(_COLUMNS, len(grid.panels))
     rows = math.ceil(len(grid.panels) / columns)
     height = max(2.6, 1.0 + 0.36 * max(len(panel.rows) for panel in grid.panels))
-    figure = Figure(figsize=(4.2 * columns, height * rows + 0.9), layout="constrained")
+    named = max((len(name) for panel in grid.panels for name in panel.rows), default=0)
+    width = columns * max(4.2, 3.0 + _SIGN * named)
+    figure = Figure(figsize=(width, height * rows + 0.9), layout="constrained")
     for place, panel in enumerate(grid.panels):
         _draw_panel(figure.add_subplot(rows, columns, place + 1), panel)
     handles = [
@@ -39,8 +42,13 @@ def draw(grid: Grid) -> Figure:
         for name, colour in grid.legend().items()
     ]
     if handles:
+        longest = max(map(len, grid.legend()))
         figure.legend(
-            handles=handles, loc="outside lower center", ncols=4, fontsize=_SMALL, frameon=False
+            handles=handles,
+            loc="outside lower center",
+            ncols=max(1, min(4, int(width / (0.7 + _SIGN * longest)))),
+            fontsize=_SMALL,
+            frameon=False,
         )
     figure.suptitle(_plain(grid.title), fontsize=11, wrap=True)
     return figure

@@ -1,6 +1,9 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
+from ifmixup.paper.experiments import EXPERIMENTS
 from ifmixup.report.sections.learning_curves import chosen_curves, learning_curves
 
 
@@ -15,6 +18,23 @@ def test_the_mean_and_its_band(studies, experiment):
     assert list(line.x) == [1, 2]
     assert line.y == pytest.approx(100 * curves.mean(0))
     assert line.high == pytest.approx(100 * (curves.mean(0) + curves.std(0)), abs=1e-5)
+
+
+def test_comparisons_have_a_panel_each(studies, experiment):
+    gcn = experiment("gcn")
+    names = {"none": "none, no dropout", "ifmixup": "ifmixup, no dropout"}
+    cells = [
+        dataclasses.replace(cell, experiment="suspects", variant=names[cell.variant])
+        for cell in studies.of(gcn)
+        if cell.variant in names and cell.protocol == "paper"
+    ]
+    suspects = EXPERIMENTS["suspects"]
+    found = dataclasses.replace(studies, experiments=[suspects], cells=cells)
+    (grid,) = learning_curves(found, suspects).grids
+    (panel,) = grid.panels
+    assert panel.title == "MUTAG, paper: no dropout"
+    assert [line.name for line in panel.series] == ["none", "ifmixup"]
+    assert panel.series[0].colour != panel.series[1].colour
 
 
 def test_a_figure_has_none(studies, experiment):

@@ -1,6 +1,7 @@
 from dataclasses import replace
 
-from ifmixup.report.sections.summary import summary
+from ifmixup.paper.effects import Effect
+from ifmixup.report.sections.summary import _short, summary
 
 
 def test_a_line_for_each_variant_and_protocol(studies):
@@ -11,6 +12,16 @@ def test_a_line_for_each_variant_and_protocol(studies):
     assert html.count(">holdout<") == 5  # five methods against none
     assert "points" in html
     assert "<img" not in html
+
+
+def test_what_a_variant_is_compared_with_is_said_in_short():
+    def short(variant, against):
+        return _short(Effect(variant, against, "paper", {}, {}))
+
+    assert short("ifmixup", "none") == "none"
+    assert short("ifmixup, 3 layers", "none, 3 layers") == "none"
+    assert short("ifmixup, Beta(1, 1)", "none, settings by hand") == "none, settings by hand"
+    assert short("8 layers, every 1 epoch", "8 layers, never") == "8 layers, never"
 
 
 def test_nothing_to_compare(studies):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,9 +18,14 @@ _KINDS = {"train_loss": ("training loss", 1), "test_accuracy": ("test accuracy, 
 
 
 def learning_curves(studies: Studies, experiment: Experiment) -> Section | None:
-    """Curves of the chosen settings, a line a variant; None for the paper's figures."""
+    """Curves of the chosen settings, a line a variant; None for the paper's figures.
+
+    Where variants are not all compared with the same one, each comparison has a panel of its own.
+    """
     panels = []
-    if not experiment.is_figure:
+    if len({variant.against for variant in experiment.variants} - {None}) > 1:
+        panels = [] if experiment.is_figure else _comparisons(studies, experiment)
+    elif not experiment.is_figure:
         for (dataset, protocol), cells in studies.groups(experiment).items():
             for name, (label, factor) in _KINDS.items():
                 series = [
@@ -34,6 +40,28 @@ def learning_curves(studies: Studies, experiment: Experiment) -> Section | None:
     title = "Mean over folds and repeats; the band is ± one standard deviation."
     grid = Grid(f"{experiment.name}-curves", title, panels)
     return Section(experiment.name, "Learning curves", [grid])
+
+
+def _comparisons(studies: Studies, experiment: Experiment) -> list[Panel]:
+    """The test accuracy of each variant and of the one that it is compared with."""
+    panels = []
+    for (dataset, protocol), cells in studies.groups(experiment).items():
+        for variant in experiment.variants:
+            if variant.name not in cells or variant.against not in cells:
+                continue
+            label, factor = _KINDS["test_accuracy"]
+            pair = [cells[variant.against], cells[variant.name]]
+            lines = [_line(cell, "test_accuracy", factor, place) for place, cell in enumerate(pair)]
+            # "ifmixup, no dropout" and "none, no dropout" are ifmixup and none in all panels
+            series = [
+                replace(line, name=name, colour=colour_of(name, place))
+                for place, line in enumerate(lines)
+                if line is not None
+                for name in [line.name.split(", ")[0]]
+            ]
+            title = f"{dataset}, {protocol}: {variant.name.split(', ', 1)[-1]}"
+            panels.append(Panel(title, series, "epoch", label))
+    return panels
 
 
 def chosen_curves(cell: Cell, name: str) -> list[list[float]]:

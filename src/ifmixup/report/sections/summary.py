@@ -8,7 +8,7 @@ from ifmixup.report.section import Section
 from ifmixup.report.studies import Studies
 from ifmixup.study.statistics import HELPS, HURTS
 
-_HEAD = ("against", "protocol", "datasets", "mean difference", "helps", "hurts")
+_HEAD = ("protocol", "datasets", "mean difference", "helps", "hurts", "against")
 _ABOUT = (
     "Helps and hurts count the datasets where a paired t-test, corrected for folds that share "
     "training graphs and for the number of tests, shows a difference. Points are percentage points."
@@ -32,11 +32,17 @@ def summary(studies: Studies) -> Section | None:
 
 def _row(effect: Effect) -> list[Entry]:
     values = (
-        effect.against,
         effect.protocol,
         str(len(effect.differences)),
         f"{100 * effect.mean:+.1f} points",
         str(effect.count(HELPS)),
         str(effect.count(HURTS)),
+        _short(effect),
     )
     return [Entry(effect.variant, "name"), *(Entry(value, "number") for value in values)]
+
+
+def _short(effect: Effect) -> str:
+    """What a variant is compared with, without what the two have in common."""
+    (own, *rest), (other, *others) = effect.variant.split(", "), effect.against.split(", ")
+    return other if own != other and rest == others else effect.against
