@@ -14,8 +14,9 @@ from ifmixup.training.settings import Settings
 def recommended(dataset: str, model: str, method: str) -> Settings:
     """Settings for a dataset of the paper; for any other one the defaults.
 
-    A search was done for ``none`` and ``ifmixup``; the other methods take what was found for
-    ``none``. A dataset that was not searched takes the model's :func:`reference`.
+    A search found settings for ``none`` and ``ifmixup`` together, but for the distribution of λ;
+    the other methods take those of ``none``. A dataset that was not searched takes the model's
+    :func:`reference`.
     """
     if dataset not in NAMES:
         return Settings(model=model, method=method)
