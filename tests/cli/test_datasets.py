@@ -61,7 +61,7 @@ def test_a_source(capsys, tmp_path):
     assert datasets(f"{path}:smiles:label") == 0
     out = capsys.readouterr().out.splitlines()
     assert out[:10] == [
-        "m",
+        "m-label",
         "  graphs         2",
         "  nodes          2.0 in a graph (1 to 3)",
         "  edges          2.0 in a graph (0 to 4), each direction counted",
