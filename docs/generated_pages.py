@@ -66,7 +66,9 @@ def measured_part(results: Path, page_folder: Path) -> str:
         results: The folder of measured results.
         page_folder: The folder of the page that includes this.
     """
-    tables = sorted(path for path in results.rglob("*.md") if path.name != "README.md")
+    found = (path for path in results.rglob("*.md") if path.name != "README.md")
+    # What was found comes first, and the table to read first after it.
+    tables = sorted(found, key=lambda p: (p.name != "findings.md", p.name != "main.md", p))
     if not tables:
         return f"{NOTHING}\n"
     return "\n".join(embedded(table, page_folder) for table in tables)

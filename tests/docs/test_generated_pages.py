@@ -40,6 +40,8 @@ def test_tables_stand_on_the_page_where_there_are_some(tmp_path):
     (results / "my-table.md").write_text("| a |\n")
     page = measured_part(results, tmp_path / "docs")
     assert page == "### gcn: every method\n\n#### more\n\n### my table\n\n| a |\n"
+    (results / "findings.md").write_text("## what\n")  # comes first
+    assert measured_part(results, tmp_path / "docs").startswith("### what")
 
 
 def test_links_of_a_table_are_those_of_the_page(tmp_path):

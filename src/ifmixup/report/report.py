@@ -84,7 +84,7 @@ def save_tables(studies: Studies, folder: Path) -> list[Path]:
     written = []
     if any(cell.experiment in ("gcn", "gin") for cell in studies.cells):
         written.append(folder / "main.md")
-        save_text(main_table(studies.cells), written[-1])
+        save_text(f"## Without and with ifMixup\n\n{main_table(studies.cells)}", written[-1])
     for experiment in studies.experiments:
         found = lines(experiment, studies.of(experiment))
         for ending, make in ((".md", to_markdown), (".tex", to_latex)):
