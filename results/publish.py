@@ -50,7 +50,8 @@ def main() -> None:
     if curves is not None:
         save_figure(draw(curves.grids[0]), RESULTS / "suspects-curves.png", dpi=70)
     with atomically(README) as unfinished:
-        unfinished.write_text(with_table(README.read_text(encoding="utf-8"), studies))
+        text = with_table(README.read_text(encoding="utf-8"), studies)
+        unfinished.write_text(text, encoding="utf-8")
 
 
 def save_runs(folder: Path, target: Path) -> None:
@@ -98,7 +99,7 @@ def make_tables(studies: Studies, searches: Path, target: Path) -> None:
         f"value. One fold says little of other graphs, but much of what the settings do.",
     ]
     for path in sorted(searches.glob("*.jsonl")):
-        with Store(Path(tempfile.mkdtemp())) as store:
+        with tempfile.TemporaryDirectory() as temporary, Store(Path(temporary)) as store:
             import_runs(store, path)
             found = [
                 (record.spec, record.result)

@@ -17,14 +17,14 @@ def runs(*curves):
 
 
 def test_the_second_half_counts_and_no_single_epoch():
-    assert steady("holdout", runs([1.0, 0.0, 0.6, 0.8], [0.0, 1.0, 0.5, 0.5])) == pytest.approx(0.6)
+    assert steady(runs([1.0, 0.0, 0.6, 0.8], [0.0, 1.0, 0.5, 0.5])) == pytest.approx(0.6)
     calm, lucky = runs([0.8] * 4), runs([0.5, 0.5, 0.5, 1.0])
-    assert steady("holdout", calm) > steady("holdout", lucky)
+    assert steady(calm) > steady(lucky)
 
 
 def test_runs_that_are_missing_are_no_score():
-    assert math.isnan(steady("holdout", []))
-    assert math.isnan(steady("holdout", runs([1.0, 1.0]), folds=2))
+    assert math.isnan(steady([]))
+    assert math.isnan(steady(runs([1.0, 1.0]), folds=2))
 
 
 def test_of_an_error_less_is_better():
@@ -33,5 +33,5 @@ def test_of_an_error_less_is_better():
         curves = {"validation_mae": list(curve), "test_mae": list(curve)}
         return [(outcome.spec, replace(outcome.result, curves=curves))]
 
-    assert steady("holdout", errors(9.0, 2.0)) == -2.0
-    assert steady("holdout", errors(0.0, 1.0)) > steady("holdout", errors(0.0, 2.0))
+    assert steady(errors(9.0, 2.0)) == -2.0
+    assert steady(errors(0.0, 1.0)) > steady(errors(0.0, 2.0))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from ifmixup.study.protocols import Run
+from ifmixup.study.steady import second_half
 from ifmixup.training import Settings
 
 FACTORS = ("learning_rate", "hidden", "batch_size", "dropout", "layers")
@@ -49,7 +50,7 @@ def grid_effects(runs: Sequence[Run]) -> list[GridEffect]:
     for spec, result in runs:
         if spec.settings.method in by_method:
             curves = [result.curves[f"{part}_accuracy"] for part in ("validation", "test")]
-            accuracy = fmean(fmean(curve[len(curve) // 2 :]) for curve in curves)
+            accuracy = fmean(fmean(second_half(curve)) for curve in curves)
             shared = spec.settings.with_(method="none")
             by_method[spec.settings.method].setdefault(shared, []).append(accuracy)
     without, with_ = by_method["none"], by_method["ifmixup"]

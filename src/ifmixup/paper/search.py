@@ -114,7 +114,7 @@ def _scores(
     for each, runs in specs.items():
         records = study.records(runs, store)
         done = [(record.spec, record.result) for record in records if record.result is not None]
-        scores[each] = steady("holdout", done, folds=rung.folds)
+        scores[each] = steady(done, folds=rung.folds)
     return scores
 
 

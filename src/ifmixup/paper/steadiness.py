@@ -8,6 +8,7 @@ from statistics import fmean
 
 from ifmixup.paper.cell import Cell
 from ifmixup.paper.experiments import Experiment
+from ifmixup.study.steady import second_half
 
 
 def later_accuracy(cell: Cell) -> float:
@@ -48,10 +49,9 @@ def steadiness_table(experiment: Experiment, cells: Sequence[Cell]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _later(cell: Cell) -> list[list[float]]:
-    curves = [
-        record.result.curves["test_accuracy"]
+def _later(cell: Cell) -> list[Sequence[float]]:
+    return [
+        second_half(record.result.curves["test_accuracy"])
         for record in cell.records
         if record.result is not None
     ]
-    return [curve[len(curve) // 2 :] for curve in curves]

@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from ifmixup.study.halving import Halving, Rung, score
-from ifmixup.study.protocols import Run
 from ifmixup.study.store import Store
 from ifmixup.study.study import Study, Trial
 from ifmixup.training import RunSpec, Settings
@@ -20,16 +18,7 @@ NOTE = (
     "The search 'grid' chooses fold by fold."
 )
 
-
 Execute = Callable[[Sequence[RunSpec]], None]
-
-
-class Score(Protocol):
-    """How good a setting is, as :func:`ifmixup.study.halving.score` says it: more is better."""
-
-    def __call__(self, protocol: str, runs: Sequence[Run], *, folds: int | None = None) -> float:
-        """The score of finished runs, of which there should be ``folds``."""
-        ...
 
 
 def halve(study: Study, store: Store, execute: Execute) -> Study:
@@ -57,7 +46,6 @@ def climb(
     store: Store,
     execute: Execute,
     plans: Mapping[Trial, Sequence[Rung]],
-    score: Score = score,
 ) -> dict[Trial, dict[Settings, float]]:
     """The settings of each trial that are left after its rungs, with their scores in the last.
 
@@ -67,7 +55,6 @@ def climb(
         execute: Runs what the store does not have yet.
         plans: The rungs of each trial, first to last; after none, all are left, with a score of
             NaN.
-        score: How good a setting is, by the protocol and its finished runs.
     """
     left = {trial: dict.fromkeys(each, math.nan) for trial, each in study.settings.items()}
     # All trials climb a rung together: no worker waits for the last run of a single trial.
@@ -81,7 +68,7 @@ def climb(
         for trial, rung in climbing.items():
             candidates = list(left[trial])
             scores = {
-                place: _score(study, store, trial, specs[trial][settings], rung, score)
+                place: _score(study, store, trial, specs[trial][settings], rung)
                 for place, settings in enumerate(candidates)
             }
             kept = Halving.select(scores, rung.keep)
@@ -107,7 +94,6 @@ def _score(
     trial: Trial,
     specs: Sequence[RunSpec],
     rung: Rung,
-    score: Score,
 ) -> float:
     done = [
         (record.spec, record.result)

@@ -22,10 +22,12 @@ def learning_curves(studies: Studies, experiment: Experiment) -> Section | None:
 
     Where variants are not all compared with the same one, each comparison has a panel of its own.
     """
-    panels = []
+    if experiment.is_figure:
+        return None
     if len({variant.against for variant in experiment.variants} - {None}) > 1:
-        panels = [] if experiment.is_figure else _comparisons(studies, experiment)
-    elif not experiment.is_figure:
+        panels = _comparisons(studies, experiment)
+    else:
+        panels = []
         for (dataset, protocol), cells in studies.groups(experiment).items():
             for name, (label, factor) in _KINDS.items():
                 series = [
@@ -50,15 +52,13 @@ def _comparisons(studies: Studies, experiment: Experiment) -> list[Panel]:
             if variant.name not in cells or variant.against not in cells:
                 continue
             label, factor = _KINDS["test_accuracy"]
-            pair = [cells[variant.against], cells[variant.name]]
-            lines = [_line(cell, "test_accuracy", factor, place) for place, cell in enumerate(pair)]
-            # "ifmixup, no dropout" and "none, no dropout" are ifmixup and none in all panels
-            series = [
-                replace(line, name=name, colour=colour_of(name, place))
-                for place, line in enumerate(lines)
-                if line is not None
-                for name in [line.name.split(", ")[0]]
-            ]
+            series = []
+            for place, cell in enumerate((cells[variant.against], cells[variant.name])):
+                line = _line(cell, "test_accuracy", factor, place)
+                if line is not None:
+                    # "none, no dropout" is none in all panels
+                    name = cell.variant.split(", ")[0]
+                    series.append(replace(line, name=name, colour=colour_of(name, place)))
             title = f"{dataset}, {protocol}: {variant.name.split(', ', 1)[-1]}"
             panels.append(Panel(title, series, "epoch", label))
     return panels
