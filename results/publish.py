@@ -13,10 +13,11 @@ from pathlib import Path
 
 from ifmixup.atomically import atomically
 from ifmixup.paper.experiments import EXPERIMENTS
+from ifmixup.paper.fewer_epochs import fewer_epochs_table
 from ifmixup.paper.grid_effects import grid_effects, to_markdown
 from ifmixup.paper.main_table import main_table
 from ifmixup.paper.manifest import FILE_NAME, load_cells
-from ifmixup.paper.search import FIRST, LAST
+from ifmixup.paper.search import FIRST
 from ifmixup.paper.steadiness import steadiness_table
 from ifmixup.report.matplotlib_chart import draw
 from ifmixup.report.report import save_tables
@@ -72,11 +73,7 @@ def save_searches(folder: Path, target: Path) -> None:
     with Store(folder, read_only=True) as store:
         for path in sorted(folder.glob("*.json")):
             shutil.copy(path, target / path.name)
-            records = [
-                thinned(record)
-                for record in store.records(dataset=path.stem)
-                if record.spec.settings.epochs in (FIRST.epochs, LAST.epochs)
-            ]
+            records = [thinned(record) for record in store.records(dataset=path.stem)]
             export(sorted(records, key=lambda r: r.key), target / f"{path.stem}.jsonl")
 
 
@@ -92,6 +89,13 @@ def make_tables(studies: Studies, searches: Path, target: Path) -> None:
             steadiness_table(suspects, studies.of(suspects)),
         )
         (target / "suspects-steadiness.md").write_text("\n\n".join(about), encoding="utf-8")
+    lengths = (100, 150, 350)
+    about = (
+        "## Fewer epochs",
+        "Accuracy in %, had the runs of the main table ended after so many epochs.",
+        fewer_epochs_table([c for c in studies.cells if c.experiment in ("gcn", "gin")], lengths),
+    )
+    (target / "fewer-epochs.md").write_text("\n\n".join(about), encoding="utf-8")
     parts = [
         "## The grid: every setting without and with ifMixup",
         f"Mean accuracy in % on held-out graphs over the second half of {FIRST.epochs} epochs, one "

@@ -6,7 +6,7 @@ NONE = [0.70, 0.72, 0.68, 0.71, 0.69]
 MORE = [0.80, 0.825, 0.78, 0.815, 0.79]
 
 
-def cell(variant, scores, *, protocol="holdout", experiment="gcn", dataset="MUTAG"):
+def cell(variant, scores, *, protocol="holdout", experiment="gcn", dataset="MUTAG", epochs=350):
     reading = SimpleNamespace(
         scores={(0, fold): value for fold, value in enumerate(scores)},
         mean=sum(scores) / len(scores),
@@ -18,6 +18,7 @@ def cell(variant, scores, *, protocol="holdout", experiment="gcn", dataset="MUTA
         protocol=protocol,
         reading=reading,
         test_ratio=1 / 9,
+        epochs=epochs,
     )
 
 
@@ -32,7 +33,7 @@ def test_published_and_ours_under_both_protocols():
     )
     row = text.splitlines()[2]
     assert row.startswith("| MUTAG | GCN | 85.0 → 87.9 | 80.2 → 80.2 | 70.0 → 80.2 | +10.2 [+")
-    assert row.endswith("| 5 paper, 5 holdout |")
+    assert row.endswith("| 5 x 350 |")
     assert "Held out: 1 comparisons, mean difference +10.2 points" in text
     assert "helps in 1 and hurts in 0" in text
     assert "As the paper reads it: 1 comparisons, mean difference +0.0 points" in text
@@ -68,3 +69,13 @@ def test_datasets_and_models_are_in_the_order_of_the_paper():
         ["| PTC_MR", "GIN"],
         ["| MUTAG", "GIN"],
     ]
+
+
+def test_lengths_that_differ_are_told_apart():
+    kinds = {"paper": 150, "holdout": 350}
+    cells = [
+        cell(variant, NONE, protocol=protocol, epochs=epochs)
+        for variant in ("none", "ifmixup")
+        for protocol, epochs in kinds.items()
+    ]
+    assert main_table(cells).splitlines()[2].endswith("| 5 x 150 paper, 5 x 350 holdout |")

@@ -14,11 +14,11 @@ FIRST = Rung(4, folds=1, epochs=2, keep=2)
 LAST = Rung(3, folds=2, epochs=4, keep=1)
 
 
-def test_the_best_setting_of_each_model_and_method(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "PAPER_GRID", GRID)
+def test_the_best_setting_of_each_model_and_method(tmp_path):
     engine = Here()
     with Store(tmp_path) as store:
-        found = search(pack(load("MUTAG")[:60]), store, engine, first=FIRST, last=LAST)
+        data = pack(load("MUTAG")[:60])
+        found = search(data, store, engine, grid=GRID, first=FIRST, last=LAST)
     assert set(found) == {"gcn", "gin"}
     for methods in found.values():
         assert set(methods) == {"none", "ifmixup"}
@@ -45,3 +45,15 @@ def test_the_command_writes_what_it_found(tmp_path, monkeypatch, capsys):
     main()
     assert json.loads(capsys.readouterr().out) == {"MUTAG": found}
     assert json.loads((tmp_path / "MUTAG.json").read_text()) == {"MUTAG": found}
+
+
+def test_the_command_searches_a_part_of_the_grid(tmp_path, monkeypatch):
+    asked = {}
+    monkeypatch.setattr(module, "search", lambda *_, **options: asked.update(options) or {})
+    narrow = ["--layers", "5", "--hidden", "64", "--keep", "2", "--epochs", "100"]
+    monkeypatch.setattr(sys, "argv", ["search", "MUTAG", "--folder", str(tmp_path), *narrow])
+    main()
+    assert (asked["grid"]["layers"], asked["grid"]["hidden"]) == ([5], [64])
+    assert asked["grid"]["batch_size"] == [32, 128]
+    assert asked["first"] == Rung(48, folds=1, epochs=60, keep=2)
+    assert asked["last"] == Rung(3, folds=5, epochs=100, keep=1)

@@ -19,7 +19,7 @@ _HEAD = (
     "ours, as the paper reads it*",
     "ours, held out",
     "held out: with less without [95 %]",
-    "folds",
+    "folds x epochs",
 )
 _Pair = tuple[Cell, Cell]  # of none and of ifmixup
 
@@ -73,8 +73,19 @@ def _row(dataset: str, model: str, mine: dict[str, _Pair]) -> tuple[str, ...]:
         _arrow(printed[dataset, "none"].mean, printed[dataset, "ifmixup"].mean),
         *(_ours(mine.get(protocol)) for protocol in _PROTOCOLS),
         UNKNOWN if held is None else interval(held),
-        ", ".join(f"{_difference(pair).pairs} {protocol}" for protocol, pair in mine.items()),
+        _length(mine),
     )
+
+
+def _length(mine: dict[str, _Pair]) -> str:
+    """Folds and epochs, by protocol where they differ."""
+    lengths = {
+        protocol: f"{_difference(pair).pairs} x {min(cell.epochs for cell in pair)}"
+        for protocol, pair in mine.items()
+    }
+    if len(set(lengths.values())) == 1:
+        return next(iter(lengths.values()))
+    return ", ".join(f"{length} {protocol}" for protocol, length in lengths.items())
 
 
 def _ours(pair: _Pair | None) -> str:

@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -55,26 +56,27 @@ def search(
     *,
     models: Sequence[str] = MODELS,
     methods: Sequence[str] = METHODS,
+    grid: Grid = PAPER_GRID,
     first: Rung = FIRST,
     last: Rung = LAST,
 ) -> dict[str, dict[str, dict[str, Any]]]:
     """The best settings by model and method, each with the score it was chosen for."""
-    shared: Grid = {name: each for name, each in PAPER_GRID.items() if name != OF_THE_METHOD}
-    own: Grid = {OF_THE_METHOD: PAPER_GRID[OF_THE_METHOD]}
+    shared: Grid = {name: each for name, each in grid.items() if name != OF_THE_METHOD}
+    own: Grid = {OF_THE_METHOD: grid[OF_THE_METHOD]}
     run = partial(_scores, data, make_splits(data, folds=FOLDS), store, engine)
 
     bases = {model: reference(model, methods[0]) for model in models}
     grids = {model: expand(base, shared) for model, base in bases.items()}
-    scores = run(methods, [each for grid in grids.values() for each in grid], first)
+    scores = run(methods, [each for settings in grids.values() for each in settings], first)
     # What does well in general is among the last, too: a search must not make things worse.
     finalists = {
-        model: list(dict.fromkeys([*_best(scores, methods, grid, first.keep), bases[model]]))
-        for model, grid in grids.items()
+        model: list(dict.fromkeys([*_best(scores, methods, each, first.keep), bases[model]]))
+        for model, each in grids.items()
     }
     scores = run(methods, [each for left in finalists.values() for each in left], last)
     chosen = {m: _best(scores, methods, left, last.keep)[0] for m, left in finalists.items()}
 
-    names = {name for entry in PAPER_GRID for name in entry.split(",")}
+    names = {name for entry in grid for name in entry.split(",")}
     found: dict[str, dict[str, dict[str, Any]]] = {model: {} for model in models}
     for method in methods:
         ratios = {m: expand(s.with_(method=method), own) for m, s in chosen.items()}
@@ -135,12 +137,20 @@ def main() -> None:
     parser.add_argument("datasets", nargs="+")
     parser.add_argument("--folder", type=Path, default=Path("ifmixup-runs/search"))
     parser.add_argument("--graphs", type=int, default=None, help="search on about so many only")
+    parser.add_argument("--layers", type=int, nargs="+", default=PAPER_GRID["layers"])
+    parser.add_argument("--hidden", type=int, nargs="+", default=PAPER_GRID["hidden"])
+    parser.add_argument("--keep", type=int, default=FIRST.keep, help="so many reach the last round")
+    parser.add_argument("--epochs", type=int, default=LAST.epochs, help="of the last round")
     parser.add_argument("--workers", type=int, default=None)
     arguments = parser.parse_args()
+    grid = {**PAPER_GRID, "layers": arguments.layers, "hidden": arguments.hidden}
+    first = replace(FIRST, keep=arguments.keep)
+    last = replace(LAST, settings=arguments.keep + 1, epochs=arguments.epochs)
     for name in arguments.datasets:
         with Store(arguments.folder) as store:
             data = packed(name, arguments.graphs)
-            found = search(data, store, LocalEngine(arguments.workers))
+            engine = LocalEngine(arguments.workers)
+            found = search(data, store, engine, grid=grid, first=first, last=last)
         text = json.dumps({name: found}, indent=1)
         with atomically(arguments.folder / f"{name}.json") as unfinished:
             unfinished.write_text(text + "\n", encoding="utf-8")
