@@ -12,7 +12,7 @@ from ifmixup.mixing import mix, mix_batch
 from ifmixup.recovery import Recovery, recover
 
 if TYPE_CHECKING:
-    from ifmixup.estimator import GraphClassifier, GraphRegressor
+    from ifmixup.estimators import GraphClassifier, GraphRegressor
     from ifmixup.study.compare import compare
     from ifmixup.study.comparison import Comparison
 
@@ -51,11 +51,11 @@ def __getattr__(name: str) -> Any:
 
         return Comparison
     if name == "GraphClassifier":
-        from ifmixup.estimator import GraphClassifier
+        from ifmixup.estimators import GraphClassifier
 
         return GraphClassifier
     if name == "GraphRegressor":
-        from ifmixup.estimator import GraphRegressor
+        from ifmixup.estimators import GraphRegressor
 
         return GraphRegressor
     raise AttributeError(f"module 'ifmixup' has no attribute {name!r}")

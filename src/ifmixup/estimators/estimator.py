@@ -1,4 +1,4 @@
-"""Graph classifiers and regressors with scikit-learn's manners."""
+"""What classifiers and regressors of graphs share."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.metrics import r2_score
+from sklearn.base import BaseEstimator
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -22,16 +21,14 @@ from ifmixup.data import FeatureEncoder
 from ifmixup.errors import InputError, InputTypeError
 from ifmixup.prediction.predictor import Predictor
 from ifmixup.training import Packed, Settings, pack, train
-from ifmixup.training.class_labels import labels_of, number_classes
 from ifmixup.training.epoch_bar import epoch_bar
 from ifmixup.training.graph_list import as_graphs
-from ifmixup.training.value_targets import values_of
 
 _SETTINGS = tuple(field.name for field in fields(Settings))
 
 
 class GraphEstimator(BaseEstimator):
-    """What classifiers and regressors of graphs share: the parameters, training, asking."""
+    """The parameters, training, and asking the model that was trained."""
 
     def __init__(
         self,
@@ -202,166 +199,15 @@ class GraphEstimator(BaseEstimator):
         return torch.from_numpy(kept), torch.from_numpy(np.sort(held_out))
 
 
-class GraphClassifier(ClassifierMixin, GraphEstimator):
-    """Classify graphs: ``fit``, ``predict``, ``predict_proba``, ``score``.
-
-    It works where scikit-learn's classifiers do, such as ``cross_val_score``, ``GridSearchCV`` and
-    ``Pipeline``, and takes lists of PyG ``Data`` in place of a matrix.
-
-    Integer features are one-hot encoded over the categories that ``fit`` sees. On a CPU the same
-    ``random_state`` gives the same numbers. Sample weights are not supported: a mixed graph comes
-    of two samples, and nobody has said what its weight should be.
-
-    Args:
-        model: See :class:`~ifmixup.training.Settings`, as for all that is not explained here.
-        method: What happens to the training graphs, such as ``"ifmixup"`` or ``"none"``.
-        early_stopping: Hold a part of the graphs out, and keep the weights of the epoch that is
-            best on them. The model does not train on that part.
-        validation_fraction: How much is held out for early stopping.
-        patience: Stop after so many epochs without a better one (early stopping).
-        random_state: A number for the same result each time; None draws from NumPy's own state.
-        device: ``auto`` takes a GPU where there is one; or ``cpu``, ``cuda``, ``mps``.
-        progress: Whether to show a progress bar while fitting.
-
-    Attributes:
-        classes_: The classes, sorted; the columns of ``predict_proba`` are in this order.
-        n_features_in_: The width of ``x`` in the graphs that ``fit`` saw.
-        n_iter_: The number of epochs trained.
-        curves_: A value an epoch: ``train_loss``, and with early stopping ``validation_accuracy``
-            and ``validation_loss``.
-        predictor_: The trained model, as a :class:`~ifmixup.prediction.predictor.Predictor`.
-
-    Example:
-        >>> from ifmixup.data import load
-        >>> graphs = load("MUTAG")
-        >>> classifier = GraphClassifier(epochs=5, random_state=0).fit(graphs[:150])
-        >>> classifier.predict_proba(graphs[150:]).shape
-        (38, 2)
-    """
-
-    classes_: NDArray[Any]
-
-    def fit(self, graphs: Any, y: Any = None, **unsupported: Any) -> GraphClassifier:
-        """Train on graphs.
-
-        Args:
-            graphs: A list of ``Data``, a NumPy array of them, or a PyG dataset.
-            y: The class of each graph, anything hashable; None takes the ``y`` of the graphs.
-            unsupported: scikit-learn may pass more, such as ``sample_weight``: an error.
-        """
-        _refuse(unsupported)
-        taken = as_graphs(graphs)
-        classes, numbers = number_classes(labels_of(taken, y))
-        self._train(graphs, taken, torch.from_numpy(numbers), "classes", numbers)
-        self.classes_ = classes
-        return self
-
-    def predict(self, graphs: Any) -> NDArray[Any]:
-        """The class of each graph, ``[B]``."""
-        probabilities = self.predict_proba(graphs)
-        return self.classes_[probabilities.argmax(1)]
-
-    def predict_proba(self, graphs: Any) -> NDArray[np.float64]:
-        """The probability of each class, ``[B, C]``, in the order of ``classes_``."""
-        return self._ask(graphs)
-
-    def score(self, graphs: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The accuracy on graphs, whose classes are ``y`` or their own.
-
-        Args:
-            graphs: As for ``fit``.
-            y: The class of each graph; None takes the ``y`` of the graphs.
-            sample_weight: How much each graph counts in the mean, ``[B]``.
-        """
-        guesses = self.predict(graphs)
-        labels = labels_of(as_graphs(graphs), y)
-        right = [guess == label for guess, label in zip(guesses, labels, strict=True)]
-        return float(np.average(right, weights=sample_weight))
-
-    def __sklearn_tags__(self) -> Any:
-        return _of_graphs(super().__sklearn_tags__())
-
-
-class GraphRegressor(RegressorMixin, GraphEstimator):
-    """Predict numbers of graphs, as :class:`GraphClassifier` predicts classes.
-
-    The parameters are those of :class:`GraphClassifier`. Targets are standardised while training,
-    and predictions are in the original units. A target may be missing (NaN): it is left out of the
-    loss.
-
-    Attributes:
-        n_features_in_: The width of ``x`` in the graphs that ``fit`` saw.
-        n_iter_: The number of epochs trained.
-        curves_: A value an epoch: ``train_loss``, and with early stopping ``validation_mae`` and
-            ``validation_loss``.
-        predictor_: The trained model, as a :class:`~ifmixup.prediction.predictor.Predictor`.
-    """
-
-    def fit(self, graphs: Any, y: Any = None, **unsupported: Any) -> GraphRegressor:
-        """Train on graphs.
-
-        Args:
-            graphs: A list of ``Data``, a NumPy array of them, or a PyG dataset.
-            y: A number ``[B]`` or a row ``[B, T]`` for each graph; None takes the ``y`` of the
-                graphs.
-            unsupported: scikit-learn may pass more, such as ``sample_weight``: an error.
-        """
-        _refuse(unsupported)
-        taken = as_graphs(graphs)
-        values = values_of(taken, y)
-        rows = torch.from_numpy(values).view(len(taken), -1)
-        self._train(graphs, taken, rows, "values")
-        self._one_value = values.ndim == 1
-        return self
-
-    def predict(self, graphs: Any) -> NDArray[np.float64]:
-        """The value of each graph ``[B]``, or its row ``[B, T]``, as ``fit`` was given them."""
-        values = self._ask(graphs)
-        return values[:, 0] if self._one_value else values
-
-    def score(self, graphs: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The coefficient of determination R², of which 1 is the best.
-
-        Of several values it is the mean over the columns, each over the graphs where it is known;
-        a column that fewer than two graphs have does not count.
-
-        Args:
-            graphs: As for ``fit``.
-            y: The values; None takes the ``y`` of the graphs.
-            sample_weight: How much each graph counts, ``[B]``.
-        """
-        several = as_graphs(graphs)
-        guesses = self.predict(graphs).reshape(len(several), -1)
-        values = values_of(several, y).reshape(len(several), -1)
-        if values.shape != guesses.shape:
-            raise InputError(
-                f"y has {values.shape[1]} values a graph, and fit was given {guesses.shape[1]}."
-            )
-        weights = None if sample_weight is None else np.asarray(sample_weight)
-        known = ~np.isnan(values)
-        enough = [column for column in range(values.shape[1]) if known[:, column].sum() > 1]
-        found = [
-            r2_score(
-                values[known[:, column], column],
-                guesses[known[:, column], column],
-                sample_weight=None if weights is None else weights[known[:, column]],
-            )
-            for column in enough or [int(known.sum(0).argmax())]
-        ]
-        return float(np.mean(found))
-
-    def __sklearn_tags__(self) -> Any:
-        return _of_graphs(super().__sklearn_tags__())
-
-
-def _of_graphs(tags: Any) -> Any:
+def of_graphs(tags: Any) -> Any:
     """The tags of an estimator that takes no matrix, and graphs that may bring their own y."""
     tags.input_tags.two_d_array = False
     tags.target_tags.required = False
     return tags
 
 
-def _refuse(unsupported: dict[str, Any]) -> None:
+def refuse(unsupported: dict[str, Any]) -> None:
+    """Say that ``fit`` takes nothing else, where something else was given."""
     if unsupported:
         raise InputTypeError(
             f"fit takes graphs and y only; got {', '.join(unsupported)}. Sample weights are not "

@@ -1,7 +1,6 @@
 import copy
 import inspect
 import pickle
-import warnings
 
 import joblib
 import numpy as np
@@ -9,37 +8,17 @@ import pytest
 import torch
 from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
-from sklearn.metrics import r2_score
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils import estimator_checks
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from torch_geometric.data import Batch, Data
 
-import ifmixup
 from ifmixup.data import FeatureEncoder, load
 from ifmixup.errors import InputError, InputTypeError
-from ifmixup.estimator import GraphClassifier, GraphRegressor
+from ifmixup.estimators import GraphClassifier
 from ifmixup.training import Settings
-from task_graphs import with_values
-
-SMALL = {"epochs": 3, "hidden": 8, "layers": 1, "random_state": 0}
-
-
-def ring(nodes: int, chord: bool = False) -> Data:
-    """A ring; with a chord it is of the other class."""
-    here = torch.arange(nodes)
-    there = (here + 1) % nodes
-    edges = torch.cat([torch.stack([here, there]), torch.stack([there, here])], 1)
-    if chord:
-        edges = torch.cat([edges, torch.tensor([[0, 2], [2, 0]])], 1)
-    degree = torch.bincount(edges[0], minlength=nodes)
-    return Data(x=degree.view(-1, 1), edge_index=edges, y=torch.tensor([int(chord)]))
-
-
-GRAPHS = [ring(4 + n % 5, bool(n % 2)) for n in range(40)]
-NAMES = np.array(["ring", "chord"])[[int(graph.y) for graph in GRAPHS]]
+from rings import GRAPHS, NAMES, SMALL, ring
 
 
 @pytest.fixture(scope="module")
@@ -310,242 +289,12 @@ def test_a_dataset_that_was_encoded_otherwise():
         model.predict(other)
 
 
-def test_they_are_public_names():
-    assert ifmixup.GraphClassifier is GraphClassifier
-    assert ifmixup.GraphRegressor is GraphRegressor
-    assert {"GraphClassifier", "GraphRegressor"} <= set(ifmixup.__all__)
-
-
 def test_a_column_of_classes_is_flattened_with_a_warning():
     with pytest.warns(DataConversionWarning):
         GraphClassifier(**SMALL).fit(GRAPHS, NAMES.reshape(-1, 1))
-
-
-SIZES = np.array([100.0 * graph.num_nodes for graph in GRAPHS])
-
-
-@pytest.fixture(scope="module")
-def regressor():
-    options = {"epochs": 60, "hidden": 32, "dropout": 0.0, "norm": "none", "batch_size": 8}
-    return GraphRegressor(method="none", **{**SMALL, **options}).fit(GRAPHS, SIZES)
-
-
-class TestRegressor:
-    def test_values_in_their_units(self, regressor):
-        found = regressor.predict(GRAPHS)
-        assert found.shape == (40,)
-        assert regressor.score(GRAPHS, SIZES) > 0.9
-        assert np.abs(found - SIZES).mean() < 50
-
-    def test_several_values_some_of_them_missing(self):
-        y = np.stack([SIZES, -SIZES], 1)
-        y[::3, 0] = np.nan
-        model = GraphRegressor(**SMALL).fit(GRAPHS, y)
-        assert model.predict(GRAPHS).shape == (40, 2)
-        assert np.isfinite(model.predict(GRAPHS)).all()
-
-    def test_the_graphs_may_bring_their_own(self):
-        graphs = [graph.clone() for graph in GRAPHS]
-        for graph, size in zip(graphs, SIZES, strict=True):
-            graph.y = torch.tensor([[size]])
-        own = GraphRegressor(**SMALL).fit(graphs)
-        given = GraphRegressor(**SMALL).fit(GRAPHS, SIZES)
-        np.testing.assert_array_equal(own.predict(graphs), given.predict(graphs))
-        assert own.score(graphs) == given.score(graphs, SIZES)
-
-    def test_early_stopping_and_cross_validation(self):
-        model = GraphRegressor(**SMALL, early_stopping=True).fit(GRAPHS, SIZES)
-        assert len(model.curves_["validation_mae"]) == 3
-        assert cross_val_score(GraphRegressor(**SMALL), GRAPHS, SIZES, cv=2).shape == (2,)
-
-    def test_pickle_and_clone(self, regressor):
-        found = pickle.loads(pickle.dumps(regressor))
-        np.testing.assert_array_equal(found.predict(GRAPHS), regressor.predict(GRAPHS))
-        with pytest.raises(NotFittedError):
-            clone(regressor).predict(GRAPHS)
-
-    def test_parameters_are_the_same(self):
-        assert inspect.signature(GraphRegressor) == inspect.signature(GraphClassifier)
-
-    def test_sample_weights_are_refused(self):
-        with pytest.raises(InputTypeError, match="Sample weights are not supported"):
-            GraphRegressor(**SMALL).fit(GRAPHS, SIZES, sample_weight=SIZES)
-
-
-class AsIs(GraphClassifier):
-    """Says that it takes matrices, which it does not: so that scikit-learn's checks run at all."""
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = True
-        return tags
-
-
-class OnRows(AsIs):
-    """Rows of a matrix as graphs of one node: what scikit-learn's checks feed then applies."""
-
-    def fit(self, X, y):
-        X, y = validate_data(self, X, y)
-        return super().fit(as_nodes(X), y)
-
-    def predict_proba(self, X):
-        check_is_fitted(self)
-        return super().predict_proba(as_nodes(validate_data(self, X, reset=False)))
-
-    def score(self, X, y):
-        return float(np.mean(self.predict(X) == np.asarray(y)))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
-
-
-class RegressorOnRows(GraphRegressor):
-    """The same for numbers."""
-
-    def fit(self, X, y):
-        X, y = validate_data(self, X, y, y_numeric=True)
-        return super().fit(as_nodes(X), y)
-
-    def predict(self, X):
-        check_is_fitted(self)
-        return super().predict(as_nodes(validate_data(self, X, reset=False)))
-
-    def score(self, X, y):
-        guesses = self.predict(X)
-        return float(r2_score(y, guesses))
-
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = True
-        tags.target_tags.required = True
-        return tags
-
-
-def as_nodes(rows):
-    rows = torch.tensor(np.asarray(rows, dtype=np.float32))
-    return [Data(x=row.view(1, -1), edge_index=torch.empty(2, 0).long()) for row in rows]
-
-
-FITS = "fits a matrix of numbers before it looks at anything; ours takes lists of graphs"
-MATTER = "is about what a matrix may be like: its type, shape, sparsity, missing numbers"
-TARGET = "is about y, and gives a matrix beside it, which is refused first"
-DO_NOT_APPLY = {
-    "check_fit_score_takes_y": FITS,
-    "check_estimators_overwrite_params": FITS,
-    "check_dont_overwrite_parameters": FITS,
-    "check_estimators_fit_returns_self": FITS,
-    "check_n_features_in_after_fitting": FITS,
-    "check_pipeline_consistency": FITS,
-    "check_estimators_pickle": FITS,
-    "check_classifiers_classes": FITS,
-    "check_classifiers_train": FITS,
-    "check_methods_sample_order_invariance": FITS,
-    "check_methods_subset_invariance": FITS,
-    "check_dict_unchanged": FITS,
-    "check_fit_idempotent": FITS,
-    "check_fit_check_is_fitted": FITS,
-    "check_n_features_in": FITS,
-    "check_readonly_memmap_input": MATTER,
-    "check_positive_only_tag_during_fit": MATTER,
-    "check_estimators_dtypes": MATTER,
-    "check_complex_data": MATTER,
-    "check_dtype_object": MATTER,
-    "check_estimators_empty_data_messages": MATTER,
-    "check_estimators_nan_inf": MATTER,
-    "check_estimator_sparse_tag": MATTER,
-    "check_estimator_sparse_array": MATTER,
-    "check_estimator_sparse_matrix": MATTER,
-    "check_f_contiguous_array_estimator": MATTER,
-    "check_classifier_data_not_an_array": MATTER,
-    "check_fit1d": MATTER,
-    "check_fit2d_1sample": MATTER,
-    "check_fit2d_1feature": MATTER,
-    "check_fit2d_predict1d": MATTER,
-    "check_classifiers_one_label": TARGET,
-    "check_classifiers_regression_target": TARGET,
-    "check_supervised_y_no_nan": TARGET,
-    "check_supervised_y_2d": TARGET,
-}
-"""The checks of scikit-learn that do not apply to lists of graphs as they are, and why.
-
-All others pass as they are. These, too, pass when each row of a matrix is made a graph of one node.
-"""
-
-
-def statuses(model, **expected):
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the checks provoke some
-        found = estimator_checks.check_estimator(model, on_skip=None, on_fail=None, **expected)
-    by_status = {"passed": set(), "failed": set(), "xfail": set(), "skipped": set()}
-    for each in found:
-        by_status[each["status"]].add(each["check_name"])
-    return by_status
-
-
-def test_scikit_learns_checks_that_apply():
-    found = statuses(AsIs(**SMALL), expected_failed_checks=DO_NOT_APPLY)
-    assert found["failed"] == set()
-    assert found["xfail"] == set(DO_NOT_APPLY)
-    assert len(found["passed"]) >= 14
-
-
-def test_scikit_learns_checks_on_rows_as_graphs():
-    model = OnRows(epochs=10, batch_size=64, hidden=16, layers=1, learning_rate=0.05, method="none")
-    found = statuses(model)
-    assert found["failed"] == set()
-    assert set(DO_NOT_APPLY) <= found["passed"]
-
-
-def test_scikit_learns_checks_of_the_regressor_on_rows_as_graphs():
-    options = {"epochs": 10, "batch_size": 64, "learning_rate": 0.03, "dropout": 0.0}
-    model = RegressorOnRows(**options, hidden=16, layers=1, method="none")
-    assert statuses(model)["failed"] == set()
 
 
 def test_tensors_as_classes():
     graphs = list(load("MUTAG"))[:20]
     fitted = GraphClassifier(epochs=1, random_state=0).fit(graphs, [graph.y for graph in graphs])
     assert fitted.classes_.tolist() == [0, 1]
-
-
-def values_with_gaps(count=30):
-    graphs = with_values(count)
-    y = torch.cat([graph.y for graph in graphs]).numpy()
-    return graphs, y
-
-
-def test_only_graphs_with_a_value_choose_the_epoch():
-    graphs, y = values_with_gaps()
-    y[:28] = np.nan
-    regressor = GraphRegressor(
-        epochs=2, hidden=4, layers=2, early_stopping=True, validation_fraction=0.3, random_state=0
-    )
-    fitted = regressor.fit(graphs, y)
-    assert np.isfinite(fitted.curves_["validation_mae"]).all()
-    y[28] = np.nan
-    with pytest.raises(InputError, match="two graphs with a known y"):
-        regressor.fit(graphs, y)
-
-
-def test_r2_is_over_what_is_known():
-    graphs, y = values_with_gaps()
-    fitted = GraphRegressor(epochs=2, hidden=4, layers=2, random_state=0).fit(graphs, y)
-    guesses, known = fitted.predict(graphs), ~np.isnan(y[:, 1])
-    assert not known.all()
-    expected = [
-        r2_score(y[:, 0], guesses[:, 0]),
-        r2_score(y[known, 1], guesses[known, 1]),
-    ]
-    assert fitted.score(graphs, y) == pytest.approx(np.mean(expected))
-    y[1:, 0] = np.nan  # one value has no spread: the column does not count
-    assert fitted.score(graphs, y) == pytest.approx(expected[1])
-    weights = np.arange(30.0)
-    assert fitted.score(graphs, y, weights) == pytest.approx(
-        r2_score(y[known, 1], guesses[known, 1], sample_weight=weights[known])
-    )
-
-
-def test_what_is_imported_late_is_listed():
-    assert set(ifmixup.__all__) <= set(dir(ifmixup))
