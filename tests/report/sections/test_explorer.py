@@ -12,6 +12,7 @@ def test_a_slider_that_keys_can_move():
     assert html.count('class="plot"') == 3
     assert 'aria-live="polite"' in html
     assert "bond of A" in html
+    assert "nothing guarantees it: <code>ifmixup audit</code>" in html  # no more than is true
 
 
 def test_without_the_packages_that_draw(monkeypatch):

@@ -36,6 +36,10 @@ def _html(a: Data, b: Data) -> Html:
         f"same number meet: their colours blend as their features do, and an edge of one graph "
         f"only fades with its weight. A ring is a padding node: the other graph has no atom there."
     )
+    proviso = (
+        "Both come back because the kinds of atoms are linearly independent, as one-hot features "
+        "are. For continuous features nothing guarantees it: "
+    )
     slider = element(
         "label",
         "λ ",
@@ -63,6 +67,7 @@ def _html(a: Data, b: Data) -> Html:
         + slider
         + element("p", "", id="explorer-says", class_="says", aria_live="polite")
         + element("div", *plots, class_="panels explorer")
+        + element("p", proviso, element("code", "ifmixup audit"), " says what holds for a dataset.")
         + json_script(mix_states(a, b), id="explorer-data")
     )
 
