@@ -34,9 +34,10 @@ def test_published_and_ours_under_both_protocols():
     row = text.splitlines()[2]
     assert row.startswith("| MUTAG | GCN | 85.0 → 87.9 | 80.2 → 80.2 | 70.0 → 80.2 | +10.2 [+")
     assert row.endswith("| 5 x 350 |")
-    assert "Held out: 1 comparisons, mean difference +10.2 points" in text
+    assert "Held out: 1 comparisons. With ifMixup the accuracy is higher in 1 and" in text
+    assert "lower in 0, by +10.2 points on average" in text
     assert "helps in 1 and hurts in 0" in text
-    assert "As the paper reads it: 1 comparisons, mean difference +0.0 points" in text
+    assert "As the paper reads it: 1 comparisons. With ifMixup the accuracy is higher in 0" in text
 
 
 def test_a_protocol_that_was_not_run_and_a_method_without_its_baseline():

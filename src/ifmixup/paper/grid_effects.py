@@ -37,7 +37,7 @@ class GridEffect:
 
 
 def grid_effects(runs: Sequence[Run]) -> list[GridEffect]:
-    """The effects by model: of the whole grid first, then of each value of each setting.
+    """The effects by model: of the whole grid first, then of each value that was not fixed.
 
     Nothing is chosen, so that validation and test graphs count alike: the accuracy of a run is the
     mean of both over the second half of its epochs.
@@ -60,7 +60,8 @@ def grid_effects(runs: Sequence[Run]) -> list[GridEffect]:
         mine = {s: pair for s, pair in pairs.items() if s.model == model}
         found.append(_effect(model, "", None, list(mine.values())))
         for factor in FACTORS:
-            for value in sorted({getattr(settings, factor) for settings in mine}):
+            values = sorted({getattr(settings, factor) for settings in mine})
+            for value in values if len(values) > 1 else ():
                 same = [pair for s, pair in mine.items() if getattr(s, factor) == value]
                 found.append(_effect(model, factor, value, same))
     return found

@@ -43,7 +43,8 @@ def main_table(cells: Sequence[Cell]) -> str:
         f"\\* {NOTE}",
         *(text for text in told if text),
     ]
-    return "\n".join([*(f"| {' | '.join(line)} |" for line in lines), "", *notes]) + "\n"
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return "\n\n".join([table, *notes]) + "\n"
 
 
 def _pairs(cells: Sequence[Cell]) -> dict[tuple[str, str, str], _Pair]:
@@ -104,8 +105,10 @@ def _told(pairs: dict[tuple[str, str, str], _Pair], protocol: str) -> str:
     adjusted = holm([difference.p_value for difference in found])
     said = [verdict(difference, p) for difference, p in zip(found, adjusted, strict=True)]
     mean = sum(difference.mean for difference in found) / len(found)
+    higher, lower = (sum(sign * each.mean > 0 for each in found) for sign in (1, -1))
     name = {"paper": "As the paper reads it", "holdout": "Held out"}[protocol]
     return (
-        f"{name}: {len(found)} comparisons, mean difference {100 * mean:+.1f} points; the paired "
-        f"test says that ifMixup helps in {said.count(HELPS)} and hurts in {said.count(HURTS)}."
+        f"{name}: {len(found)} comparisons. With ifMixup the accuracy is higher in {higher} and "
+        f"lower in {lower}, by {100 * mean:+.1f} points on average; the paired test says that it "
+        f"helps in {said.count(HELPS)} and hurts in {said.count(HURTS)}."
     )
