@@ -174,13 +174,20 @@ EXPERIMENTS = {
         Experiment(
             "suspects",
             "What the gain of ifMixup could depend on (not in the paper)",
-            ("MUTAG", "PTC_MR", "NCI1"),
+            ("MUTAG", "PTC_MR", "NCI1", "ENZYMES"),
             (
                 *_suspected("settings by hand"),
                 *_suspected("learning rate 0.01", learning_rate=0.01),
                 *_suspected("batches of 128", batch_size=128),
                 *_suspected("no dropout", dropout=0.0),
                 *_suspected("mean readout", readout="mean"),
+                *_suspected("mean readout, no dropout", readout="mean", dropout=0.0),
+                *_suspected(
+                    "mean readout, no dropout, hidden 128",
+                    readout="mean",
+                    dropout=0.0,
+                    hidden=128,
+                ),
                 *_suspected("no batch norm", norm="none"),
                 *_suspected("exact batch norm", norm="exact"),
                 *_suspected(
