@@ -109,6 +109,7 @@ def _told(pairs: dict[tuple[str, str, str], _Pair], protocol: str) -> str:
     name = {"paper": "As the paper reads it", "holdout": "Held out"}[protocol]
     return (
         f"{name}: {len(found)} comparisons. With ifMixup the accuracy is higher in {higher} and "
-        f"lower in {lower}, by {100 * mean:+.1f} points on average; the paired test says that it "
-        f"helps in {said.count(HELPS)} and hurts in {said.count(HURTS)}."
+        f"lower in {lower}, by {100 * mean:+.1f} points on average; the paired test, corrected for "
+        f"the number of comparisons, says that it helps in {said.count(HELPS)} and hurts in "
+        f"{said.count(HURTS)}. The intervals are not corrected."
     )
