@@ -56,12 +56,22 @@ def main() -> None:
 
 
 def save_runs(folder: Path, target: Path) -> None:
-    """Write the runs that belong to an experiment, a file a dataset, and which they belong to."""
+    """Write the runs that belong to an experiment, a file a dataset, and which they belong to.
+
+    Nothing is written where runs that are published would be lost.
+    """
+    records = {r.key: r for cell in load_cells(folder) for r in cell.records}.values()
+    if (target / FILE_NAME).exists():
+        lost = {r.key for r in read(target).records} - {r.key for r in records}
+        if lost:
+            raise SystemExit(
+                f"{folder} lacks {len(lost)} runs that are published. results/README.md says how "
+                f"to bring them back; or delete {target / FILE_NAME} if they are to go."
+            )
     for name in (FILE_NAME, COMMANDS):
         shutil.copy(folder / name, target / name)
     for old in target.glob("*.jsonl"):
         old.unlink()
-    records = {r.key: r for cell in load_cells(folder) for r in cell.records}.values()
     for dataset in sorted({record.spec.dataset for record in records}):
         mine = [thinned(record) for record in records if record.spec.dataset == dataset]
         export(sorted(mine, key=lambda record: record.key), target / f"{dataset}.jsonl")
@@ -82,37 +92,48 @@ def make_tables(studies: Studies, searches: Path, target: Path) -> None:
     save_tables(studies, target)
     suspects = EXPERIMENTS["suspects"]
     if studies.of(suspects):
-        about = (
+        write(
+            target / "suspects-steadiness.md",
             "## suspects: where no epoch is chosen",
             "Mean test accuracy in % over folds and the second half of the epochs, without and "
             "with ifMixup, and by how many points it jumps from an epoch to the next.",
             steadiness_table(suspects, studies.of(suspects)),
         )
-        (target / "suspects-steadiness.md").write_text("\n\n".join(about), encoding="utf-8")
-    lengths = (100, 150, 350)
-    about = (
+    main = [cell for cell in studies.cells if cell.experiment in ("gcn", "gin")]
+    write(
+        target / "fewer-epochs.md",
         "## Fewer epochs",
         "Accuracy in %, had the runs of the main table ended after so many epochs.",
-        fewer_epochs_table([c for c in studies.cells if c.experiment in ("gcn", "gin")], lengths),
+        fewer_epochs_table(main, (100, 150, 350)),
     )
-    (target / "fewer-epochs.md").write_text("\n\n".join(about), encoding="utf-8")
-    parts = [
-        "## The grid: every setting without and with ifMixup",
-        f"Mean accuracy in % on held-out graphs over the second half of {FIRST.epochs} epochs, one "
-        f"fold, nothing chosen: a line is a mean over all settings of the grid that have the "
-        f"value. One fold says little of other graphs, but much of what the settings do.",
-    ]
-    for path in sorted(searches.glob("*.jsonl")):
-        with tempfile.TemporaryDirectory() as temporary, Store(Path(temporary)) as store:
-            import_runs(store, path)
-            found = [
-                (record.spec, record.result)
-                for record in store.records()
-                if record.result is not None and record.spec.settings.epochs == FIRST.epochs
-            ]
-        parts.append(to_markdown(path.stem, grid_effects(found)))
-    if len(parts) > 2:
-        (target / "grid.md").write_text("\n\n".join(parts), encoding="utf-8")
+    grids = [grid_table(path) for path in sorted(searches.glob("*.jsonl"))]
+    if grids:
+        write(
+            target / "grid.md",
+            "## The grid: every setting without and with ifMixup",
+            f"Mean accuracy in % on the validation and test graphs of one fold over the second "
+            f"half of {FIRST.epochs} epochs, nothing chosen: a line is a mean over all settings of "
+            f"the grid that have the value. The larger datasets were searched on 300 of their "
+            f"graphs, at one size. One fold and one seed say little of other graphs.",
+            *grids,
+        )
+
+
+def grid_table(path: Path) -> str:
+    """What each setting of a searched grid does: all runs of the first rung, by their settings."""
+    with tempfile.TemporaryDirectory() as temporary, Store(Path(temporary)) as store:
+        import_all(store, path)
+        found = [
+            (record.spec, record.result)
+            for record in store.records()
+            if record.result is not None and record.spec.settings.epochs == FIRST.epochs
+        ]
+    return to_markdown(path.stem, grid_effects(found))
+
+
+def write(path: Path, *parts: str) -> None:
+    """A heading, what it is about, and tables, an empty line between them."""
+    path.write_text("\n\n".join(parts), encoding="utf-8")
 
 
 def read(folder: Path) -> Studies:
@@ -121,9 +142,16 @@ def read(folder: Path) -> Studies:
         target = Path(temporary) / folder.name
         with Store(target) as store:
             for path in sorted(folder.glob("*.jsonl")):
-                import_runs(store, path)
+                import_all(store, path)
         shutil.copy(folder / FILE_NAME, target / FILE_NAME)
         return gather([target])
+
+
+def import_all(store: Store, path: Path) -> None:
+    """Import the runs of a file, every single one."""
+    failed = import_runs(store, path).failed_lines
+    if failed:
+        raise SystemExit(f"{path}: {len(failed)} runs cannot be read. The first: {failed[0]}")
 
 
 def with_table(text: str, studies: Studies) -> str:

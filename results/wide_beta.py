@@ -20,17 +20,19 @@ from ifmixup.study.splits import make_splits
 from ifmixup.training import Settings, Training, pack
 from ifmixup.training.recommended import reference
 
-EPOCHS, LAST = 100, 20
+EPOCHS, LAST = 200, 20
 TEXT = f"""## GIN and Beta(1, 1) on NCI1
 
-The first fold of NCI1, {EPOCHS} epochs, means over the last {LAST}: the training loss; the least
-that it can be, as nobody can be sure of the label of a graph mixed of two classes; the accuracy on
-the training graphs themselves, not mixed; and on the test graphs. GIN as the reference has it: 4
-layers of 64, a head on every layer, batch norm, batches of 128, a learning rate of 0.01 and dropout
-0.5; a line says what is different.
+The first fold of NCI1, {EPOCHS} epochs. Means over the last {LAST} epochs: the training loss; the
+least that it can be, as nobody can be sure of the label of a graph mixed of two classes; the
+accuracy on the training graphs themselves, not mixed; and on the test graphs, there also after
+{EPOCHS // 2} epochs, and at the best epoch, which is optimistic. GIN as the reference has it: 4
+layers of 64, a head on every layer, batch norm, batches of 128, a learning rate of 0.01 that is
+halved every 50 epochs, and dropout 0.5; a line says what is different.
 
-| method | different | training loss | least | accuracy on training graphs | on test graphs |
-| :-- | :-- | --: | --: | --: | --: |
+| method | different | training loss | least | accuracy on training graphs | on test graphs \
+| after {EPOCHS // 2} epochs | best epoch |
+| :-- | :-- | --: | --: | --: | --: | --: | --: |
 """
 
 
@@ -46,15 +48,19 @@ class Case:
 WIDE = {"alpha": 1.0, "beta": 1.0}
 CALM = {"learning_rate": 0.0005, "batch_size": 32, "dropout": 0.0}
 CASES = (
-    Case("none", ""),
-    Case("ifmixup", "Beta(20, 1)"),
-    Case("ifmixup", "Beta(1, 1)", WIDE),
-    Case("ifmixup", "Beta(1, 1), no dropout", {**WIDE, "dropout": 0.0}),
+    Case("ifmixup", "0.0005, batches of 32, no dropout, Beta(1, 1)", {**CALM, **WIDE}),
+    Case(
+        "ifmixup",
+        "0.0005, batches of 32, no dropout, Beta(1, 1), hidden 128",
+        {**CALM, **WIDE, "hidden": 128},
+    ),
+    Case("ifmixup", "0.0005, batches of 32, no dropout, Beta(20, 1)", CALM),
+    Case("none", "0.0005, batches of 32, no dropout", CALM),
     Case("ifmixup", "Beta(1, 1), no dropout, hidden 128", {**WIDE, "dropout": 0.0, "hidden": 128}),
-    Case("none", "learning rate 0.0005, batches of 32, no dropout", CALM),
-    Case("ifmixup", "the same, Beta(20, 1)", CALM),
-    Case("ifmixup", "the same, Beta(1, 1)", {**CALM, **WIDE}),
-)
+    Case("ifmixup", "Beta(1, 1)", WIDE),
+    Case("ifmixup", "Beta(20, 1)"),
+    Case("none", ""),
+)  # the longest first, the table is the other way round
 
 
 def main() -> None:
@@ -62,7 +68,7 @@ def main() -> None:
     with get_context("spawn").Pool(2) as pool:
         lines = pool.map(line, CASES, chunksize=1)
     path = Path(__file__).with_name("wide-beta.md")
-    path.write_text(TEXT + "\n".join(lines) + "\n", encoding="utf-8")
+    path.write_text(TEXT + "\n".join(lines[::-1]) + "\n", encoding="utf-8")
     print(path.read_text(encoding="utf-8"))
 
 
@@ -79,6 +85,7 @@ def line(case: Case) -> str:
     for _ in range(EPOCHS):
         training.run_epoch()
     last = {name: fmean(curve[-LAST:]) for name, curve in training.curves.items()}
+    test = training.curves["test_accuracy"]
     share = float((data.y[fold.train] == 1).double().mean())
     texts = (
         case.method,
@@ -87,6 +94,8 @@ def line(case: Case) -> str:
         f"{least_loss(settings, share):.2f}",
         f"{100 * last['validation_accuracy']:.1f} %",
         f"{100 * last['test_accuracy']:.1f} %",
+        f"{100 * fmean(test[EPOCHS // 2 - LAST : EPOCHS // 2]):.1f} %",
+        f"{100 * max(test):.1f} %",
     )
     return f"| {' | '.join(texts)} |"
 

@@ -51,3 +51,15 @@ def test_publishing_again_changes_no_number(publish, studies, tmp_path):
     publish.save_runs(tmp_path / "store", tmp_path / "paper")
     kept = {path.name: path.read_bytes() for path in (RESULTS / "paper").iterdir()}
     assert {path.name: path.read_bytes() for path in (tmp_path / "paper").iterdir()} == kept
+
+
+def test_publishing_less_than_there_is_is_refused(publish, studies, tmp_path):
+    dataset = studies.records[0].spec.dataset
+    with publish.Store(tmp_path) as store:
+        store.merge([record for record in studies.records if record.spec.dataset != dataset])
+    for name in ("experiments.json", "commands.txt"):
+        (tmp_path / name).write_bytes((RESULTS / "paper" / name).read_bytes())
+    before = {path.name: path.read_bytes() for path in (RESULTS / "paper").iterdir()}
+    with pytest.raises(SystemExit, match=r"lacks .* runs that are published"):
+        publish.save_runs(tmp_path, RESULTS / "paper")
+    assert {path.name: path.read_bytes() for path in (RESULTS / "paper").iterdir()} == before

@@ -81,3 +81,8 @@ def test_only_some_variants():
     ]
     with pytest.raises(InputError, match="Did you mean 'ifmixup'"):
         only_mutag("gcn", variants=["ifmixpu"])
+
+
+def test_a_dataset_without_any_of_the_variants_is_left_out():
+    names = ["gcn", "shuffling"]
+    assert list(plan(names, TINY, datasets=["MUTAG"], variants=["every 1 epoch"])) == []

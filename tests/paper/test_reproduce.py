@@ -35,7 +35,7 @@ def test_a_failed_run_is_missing_and_tried_again_when_asked_for(tmp_path, gcn_pl
         assert all(cell.reading.complete for cell in cells)
 
 
-def test_a_grid_is_searched_by_halving(tmp_path):
+def test_where_halving_saves_nothing_the_grid_is_run(tmp_path):
     scale = Scale("tiny", repeats=1, folds=2, epochs=1, graphs=40)
     (found,) = plan(["gat"], scale, datasets=["MUTAG"], grid=True)
     found = type(found)(found.data, found.splits, found.trials[:1])

@@ -43,6 +43,16 @@ def test_the_table_fits_80_columns_and_says_what_is_optimistic(cells):
     assert max(map(len, text.splitlines())) <= 80
 
 
+def test_a_wide_terminal_shows_the_relative_improvement_too(cells):
+    for width, shown in ((80, False), (100, True)):
+        console = Console(file=io.StringIO(), width=width)
+        console.print(rich_table(EXPERIMENTS["gcn"], cells, width))
+        text = console.file.getvalue()
+        assert ("rela-" in text) == shown
+        assert "…" not in text
+        assert max(map(len, text.splitlines())) <= width
+
+
 def test_long_names_take_two_lines_and_numbers_stay_whole(cells):
     names = {"none": "none, a head on every layer", "ifmixup": "ifmixup, a head on every layer"}
     mine = [

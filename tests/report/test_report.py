@@ -16,6 +16,7 @@ def test_sections_in_their_order(studies):
         ("gcn", 3),
         ("depth", 2),
         ("compare-1-gcn", 3),
+        ("statistics", 0),
         ("graph-sizes", 0),
         ("explorer", 0),
         ("origin", 0),

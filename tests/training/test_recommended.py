@@ -19,7 +19,7 @@ def test_there_are_settings_for_everything(dataset):
             assert (settings.model, settings.method) == (model, method)
 
 
-def test_other_methods_take_what_was_found_for_none(monkeypatch):
+def test_methods_that_mix_take_what_was_found_for_ifmixup_and_others_for_none(monkeypatch):
     found = {
         "models": {"gcn": {"layers": 4, "hidden": 32}},
         "datasets": {"MUTAG": {"gcn": {"none": {"layers": 3}, "ifmixup": {"layers": 8}}}},
@@ -28,6 +28,7 @@ def test_other_methods_take_what_was_found_for_none(monkeypatch):
     assert recommended("MUTAG", "gcn", "none").layers == 3
     assert recommended("MUTAG", "gcn", "drop_edge").layers == 3
     assert recommended("MUTAG", "gcn", "ifmixup").layers == 8
+    assert recommended("MUTAG", "gcn", "mixup_graph").layers == 8
     assert recommended("NCI1", "gcn", "ifmixup").layers == 4
     assert recommended("MUTAG", "gcn", "ifmixup").hidden == 32
     assert recommended("MUTAG", "gin", "none").layers == 5  # nothing is known: the default

@@ -9,12 +9,12 @@ from typing import Annotated
 import tyro
 from rich.console import Console
 
-from ifmixup.cli.datasets import datasets
 from ifmixup.cli.engine_options import EngineOptions
 from ifmixup.cli.typed_words import TYPED
 from ifmixup.data import load
 from ifmixup.errors import InputError, choose
 from ifmixup.paper.cell import Cell
+from ifmixup.paper.dataset_table import rich_table as dataset_table
 from ifmixup.paper.estimate import estimate
 from ifmixup.paper.experiments import EXPERIMENTS
 from ifmixup.paper.graph_size import SIZES_OF, graph_sizes, sizes_table
@@ -24,6 +24,7 @@ from ifmixup.paper.reproduce import reproduce as run_reproduce
 from ifmixup.paper.scale import scale_of
 from ifmixup.paper.table import rich_table
 from ifmixup.study.commands import note_command
+from ifmixup.study.search import NOTE
 from ifmixup.study.store import Store
 
 NAMES = (*EXPERIMENTS, "graph-size", "statistics", "all")
@@ -87,11 +88,13 @@ def reproduce(options: Annotated[ReproduceOptions, tyro.conf.arg(name="")]) -> i
         raise choose("search", options.search, SEARCHES)
     console = Console()
     if {"statistics", "all"} & set(options.experiments):
-        datasets(root=options.root)
+        console.print(dataset_table(options.root))
     if {"graph-size", "all"} & set(options.experiments):
         for dataset in SIZES_OF:
             console.print(sizes_table(dataset, graph_sizes(load(dataset, options.root))))
     names = [name for name in options.experiments if name in (*EXPERIMENTS, "all")]
+    if not names:
+        return 0
     given = {key: getattr(options, key) for key in ("repeats", "folds", "epochs")}
     plans = list(
         plan(
@@ -106,19 +109,26 @@ def reproduce(options: Annotated[ReproduceOptions, tyro.conf.arg(name="")]) -> i
         )
     )
     engine = options.engine.make()
+    workers: int = getattr(engine, "workers", 1)  # of a Ray cluster it is not known
     cells: list[Cell] = []
     with Store(options.folder) as store:
         seconds = 0.0
         for each in plans:
             specs = each.specs()
             tasks = each.trials[0].study.pending(specs, store, retry_failed=options.retry_failed)
-            needed = estimate(tasks, each.data, getattr(engine, "workers", 1))
+            needed = estimate(tasks, each.data, workers)
             seconds += needed
             console.print(f"{each.data.name}: {len(tasks)} of {len(specs)} runs, {_about(needed)}")
-        console.print(f"About {_about(seconds)} on this machine.")
+        more = "s" if workers > 1 else ""
+        console.print(f"About {_about(seconds)} on this machine, with {workers} worker{more}.")
+        if options.search == "halving":
+            console.print("At most: this is the whole grid, and halving leaves most of it out.")
         if options.dry_run:
             return 0
-        save_manifest(options.folder, plans)
+        for name in save_manifest(options.folder, plans):
+            console.print(
+                f"{name}: the folder has more folds of it, which a report goes on to show."
+            )
         note_command(options.folder, TYPED.get())
         try:
             for each in plans:
@@ -134,7 +144,9 @@ def reproduce(options: Annotated[ReproduceOptions, tyro.conf.arg(name="")]) -> i
             return 130
     for name in EXPERIMENTS:
         if any(cell.experiment == name for cell in cells):
-            console.print(rich_table(EXPERIMENTS[name], cells))
+            console.print(rich_table(EXPERIMENTS[name], cells, console.width))
+    if options.search == "halving":
+        console.print(NOTE)
     return 0
 
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
 from ifmixup.paper.plan import Trial
 from ifmixup.paper.published import Published, published
 from ifmixup.study.protocols import read
 from ifmixup.study.reading import Pair, Reading
 from ifmixup.study.record import Record
+from ifmixup.training import RunResult, Settings
 from ifmixup.training.run_spec import digest
 
 
@@ -43,6 +46,22 @@ class Cell:
     def difference(self) -> float | None:
         """Ours less the published accuracy."""
         return None if self.published is None else self.reading.mean - self.published.mean
+
+    def chosen_results(self) -> list[RunResult]:
+        """What came out of the runs that the number rests on: the chosen setting, fold by fold."""
+        return [
+            record.result
+            for record in self.records
+            if record.result is not None
+            and (choice := self.reading.chosen.get((record.spec.repeat, record.spec.fold)))
+            and relevant(record.spec.settings) == choice.settings
+        ]
+
+
+@cache
+def relevant(settings: Settings) -> dict[str, Any]:
+    """The settings that make a difference, worked out once for the many runs that share them."""
+    return settings.relevant()
 
 
 def cell_of(trial: Trial, records: Sequence[Record]) -> Cell | None:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ifmixup.paper.cell import Cell
+from ifmixup.study.markdown_table import markdown_table
 from ifmixup.study.protocols import Run, read
 from ifmixup.study.record import Record
 from ifmixup.study.table_row import percent
@@ -27,16 +28,16 @@ def fewer_epochs_table(cells: Sequence[Cell], lengths: Sequence[int]) -> str:
         cells: What was measured; those with fewer epochs than the last of ``lengths`` are left out.
         lengths: Numbers of epochs, in order.
     """
-    lines = [
-        f"| dataset | table | variant | protocol | {' | '.join(f'{n} epochs' for n in lengths)} |",
-        f"| {' | '.join([':--'] * 4 + ['--:'] * len(lengths))} |",
+    head = ("dataset", "table", "variant", "protocol", *(f"{n} epochs" for n in lengths))
+    rows = [
+        (
+            *(cell.dataset, cell.experiment, cell.variant, cell.protocol),
+            *(percent(read_after(cell, epochs)) for epochs in lengths),
+        )
+        for cell in cells
+        if cell.epochs >= lengths[-1]
     ]
-    for cell in cells:
-        if cell.epochs >= lengths[-1]:
-            names = cell.dataset, cell.experiment, cell.variant, cell.protocol
-            values = (percent(read_after(cell, epochs)) for epochs in lengths)
-            lines.append(f"| {' | '.join([*names, *values])} |")
-    return "\n".join(lines) + "\n"
+    return markdown_table(head, rows, names=4)
 
 
 def _cut(record: Record, epochs: int) -> Run | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
+from ifmixup.study.markdown_table import markdown_table
 from ifmixup.study.protocols import Run
 from ifmixup.study.steady import second_half
 from ifmixup.training import Settings
@@ -69,26 +70,19 @@ def grid_effects(runs: Sequence[Run]) -> list[GridEffect]:
 
 def to_markdown(dataset: str, effects: Sequence[GridEffect]) -> str:
     """The effects as a table."""
-    lines = [
-        f"### {dataset}",
-        "",
-        "| model | setting | without | with ifMixup | difference | better with |",
-        "| :-- | :-- | --: | --: | --: | --: |",
-    ]
-    for each in effects:
-        name = (
-            f"{each.factor.replace('_', ' ')} {each.value:g}" if each.value is not None else "all"
-        )
-        cells = (
+    head = ("model", "setting", "without", "with ifMixup", "difference", "better with")
+    rows = [
+        (
             each.model.upper(),
-            name,
+            "all" if each.value is None else f"{each.factor.replace('_', ' ')} {each.value:g}",
             f"{100 * each.without:.1f}",
             f"{100 * each.with_:.1f}",
             f"{100 * (each.with_ - each.without):+.1f}",
             f"{each.better} of {each.settings}",
         )
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+        for each in effects
+    ]
+    return f"### {dataset}\n\n{markdown_table(head, rows, names=2)}"
 
 
 def _effect(

@@ -8,6 +8,7 @@ from ifmixup.paper.cell import Cell
 from ifmixup.paper.experiments import EXPERIMENTS
 from ifmixup.paper.published import published
 from ifmixup.paper.table import interval
+from ifmixup.study.markdown_table import markdown_table
 from ifmixup.study.statistics import HELPS, HURTS, Difference, holm, paired_difference, verdict
 from ifmixup.study.table_row import NOTE, UNKNOWN, percent
 
@@ -36,15 +37,13 @@ def main_table(cells: Sequence[Cell]) -> str:
             mine = {p: pairs[dataset, model, p] for p in _PROTOCOLS if (dataset, model, p) in pairs}
             if mine:
                 rows.append(_row(dataset, model, mine))
-    lines = [_HEAD, (":--", ":--", *["--:"] * (len(_HEAD) - 2)), *rows]
     told = [_told(pairs, protocol) for protocol in _PROTOCOLS]
     notes = [
         "Accuracy in %, without → with ifMixup.",
         f"\\* {NOTE}",
         *(text for text in told if text),
     ]
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    return "\n\n".join([table, *notes]) + "\n"
+    return "\n".join([markdown_table(_HEAD, rows, names=2), "\n\n".join(notes)]) + "\n"
 
 
 def _pairs(cells: Sequence[Cell]) -> dict[tuple[str, str, str], _Pair]:

@@ -13,13 +13,21 @@ from ifmixup.paper.cell import Cell, cell_from
 from ifmixup.paper.experiments import EXPERIMENTS
 from ifmixup.paper.plan import DatasetPlan
 from ifmixup.study.store import Store
+from ifmixup.training import RunSpec
 
 FILE_NAME = "experiments.json"
 
 
-def save_manifest(folder: Path, plans: Iterable[DatasetPlan]) -> None:
-    """Add the trials of ``plans`` to the folder's manifest; what was there of them is replaced."""
+def save_manifest(folder: Path, plans: Iterable[DatasetPlan]) -> list[str]:
+    """Add the trials of ``plans`` to the folder's manifest; what was there of them is replaced.
+
+    Not where that has more folds: a quick look must not take the place of a long computation.
+
+    Returns:
+        The names of the experiments of which something larger stays.
+    """
     entries = {_place(entry): entry for entry in _read(folder)}
+    kept: dict[str, None] = {}
     for plan in plans:
         for trial in plan.trials:
             entry = {
@@ -31,7 +39,11 @@ def save_manifest(folder: Path, plans: Iterable[DatasetPlan]) -> None:
                 "test_ratio": plan.splits.test_ratio,
                 "keys": [spec.key for spec in trial.specs()],
             }
-            entries[_place(entry)] = entry
+            before = entries.get(_place(entry))
+            if before is not None and len(before["pairs"]) > len(plan.splits.pairs):
+                kept[trial.experiment] = None
+            else:
+                entries[_place(entry)] = entry
     path = folder / FILE_NAME
     lines = ",\n".join(f" {json.dumps(entry)}" for entry in entries.values())
     try:
@@ -39,6 +51,7 @@ def save_manifest(folder: Path, plans: Iterable[DatasetPlan]) -> None:
             unfinished.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {error}.") from error
+    return list(kept)
 
 
 def load_cells(folder: Path) -> list[Cell]:
@@ -49,9 +62,14 @@ def load_cells(folder: Path) -> list[Cell]:
         return []
     with Store(folder, read_only=True) as store:
         for entry in entries:
-            found = (store.record(key) for key in entry["keys"])
+            found = [r for key in entry["keys"] if (r := store.record(key)) is not None]
+            if not all(_belongs(record.spec, entry) for record in found):
+                raise StoreError(
+                    f"{folder / FILE_NAME} names runs of something else under "
+                    f"{' '.join(_place(entry))}. Run ifmixup reproduce again, which writes it anew."
+                )
             cell = cell_from(
-                [record for record in found if record is not None],
+                found,
                 experiment=entry["experiment"],
                 dataset=entry["dataset"],
                 variant=entry["variant"],
@@ -66,6 +84,16 @@ def load_cells(folder: Path) -> list[Cell]:
 
 def _place(entry: dict[str, Any]) -> tuple[str, ...]:
     return tuple(entry[key] for key in ("experiment", "dataset", "variant", "protocol"))
+
+
+def _belongs(spec: RunSpec, entry: dict[str, Any]) -> bool:
+    """Whether a run is of the dataset, protocol, model and method that an entry says."""
+    experiment = EXPERIMENTS[entry["experiment"]]
+    variant = {each.name: each for each in experiment.variants}.get(entry["variant"])
+    if variant is None or entry["dataset"] not in experiment.datasets:
+        return True  # of another version, and left out where cells are shown
+    said = (entry["dataset"], entry["protocol"], variant.model, variant.method)
+    return said == (spec.dataset, spec.protocol, spec.settings.model, spec.settings.method)
 
 
 def _read(folder: Path) -> list[dict[str, Any]]:

@@ -108,7 +108,8 @@ def plan(
             if variants is None or variant.name in variants
             for protocol in protocols
         ]
-        yield DatasetPlan(data, splits, tuple(trials))
+        if trials:
+            yield DatasetPlan(data, splits, tuple(trials))
 
 
 def _trial(

@@ -8,7 +8,19 @@ from statistics import fmean
 
 from ifmixup.paper.cell import Cell
 from ifmixup.paper.experiments import Experiment
+from ifmixup.study.markdown_table import markdown_table
 from ifmixup.study.steady import second_half
+
+_HEAD = (
+    "dataset",
+    "variant",
+    "protocol",
+    "accuracy without",
+    "with",
+    "difference",
+    "jumps without",
+    "with",
+)
 
 
 def later_accuracy(cell: Cell) -> float:
@@ -24,10 +36,7 @@ def jump(cell: Cell) -> float:
 def steadiness_table(experiment: Experiment, cells: Sequence[Cell]) -> str:
     """Accuracy and jumps of the variants that are compared, and of what with, as Markdown."""
     mine = {(cell.dataset, cell.protocol, cell.variant): cell for cell in cells}
-    lines = [
-        "| dataset | variant | accuracy without | with | difference | jumps without | with |",
-        "| :-- | :-- | --: | --: | --: | --: | --: |",
-    ]
+    rows = []
     for dataset in experiment.datasets:
         for protocol in ("holdout", "paper"):
             for variant in experiment.variants:
@@ -37,21 +46,19 @@ def steadiness_table(experiment: Experiment, cells: Sequence[Cell]) -> str:
                     continue
                 pair = without, with_
                 before, after = map(later_accuracy, pair)
-                texts = (
-                    dataset,
-                    variant.name,
-                    f"{100 * before:.1f}",
-                    f"{100 * after:.1f}",
-                    f"{100 * (after - before):+.1f}",
-                    *(f"{100 * jump(cell):.1f}" for cell in pair),
+                rows.append(
+                    (
+                        dataset,
+                        variant.name,
+                        protocol,
+                        f"{100 * before:.1f}",
+                        f"{100 * after:.1f}",
+                        f"{100 * (after - before):+.1f}",
+                        *(f"{100 * jump(cell):.1f}" for cell in pair),
+                    )
                 )
-                lines.append(f"| {' | '.join(texts)} |")
-    return "\n".join(lines) + "\n"
+    return markdown_table(_HEAD, rows, names=3)
 
 
 def _later(cell: Cell) -> list[Sequence[float]]:
-    return [
-        second_half(record.result.curves["test_accuracy"])
-        for record in cell.records
-        if record.result is not None
-    ]
+    return [second_half(result.curves["test_accuracy"]) for result in cell.chosen_results()]

@@ -27,6 +27,8 @@ HEAD = (
     "runs",
 )
 
+_WIDE = 95  # a terminal that has room for all columns
+
 
 @dataclass(frozen=True)
 class Line:
@@ -103,8 +105,14 @@ def lines(experiment: Experiment, cells: Sequence[Cell]) -> list[Line]:
     return found
 
 
-def rich_table(experiment: Experiment, cells: Sequence[Cell]) -> Table:
-    """A table for the terminal: a line a variant, under the name of its dataset."""
+def rich_table(experiment: Experiment, cells: Sequence[Cell], width: int = 80) -> Table:
+    """A table for the terminal: a line a variant, under the name of its dataset.
+
+    Args:
+        experiment: The experiment.
+        cells: What was measured.
+        width: The terminal's; a narrow one does not show what the other columns tell already.
+    """
     found = lines(experiment, cells)
     table = Table(
         title=f"{experiment.name}: {experiment.title}",
@@ -121,6 +129,8 @@ def rich_table(experiment: Experiment, cells: Sequence[Cell]) -> Table:
         heads |= {"published": "published", "difference": "differ-\nence"}
     if any(line.baseline for line in found):
         heads["to baseline [95 %]"] = "to baseline\n[95 %]"
+        if width >= _WIDE:
+            heads["relative"] = "rela-\ntive"
     shown = [name for name in HEAD if name in heads]
     for name in shown:
         # only names and the interval may take two lines where there is no room

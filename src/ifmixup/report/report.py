@@ -22,6 +22,7 @@ from ifmixup.report.sections.graph_sizes import graph_sizes
 from ifmixup.report.sections.learning_curves import learning_curves
 from ifmixup.report.sections.origin import origin
 from ifmixup.report.sections.paired_dots import paired_dots
+from ifmixup.report.sections.statistics import statistics
 from ifmixup.report.sections.summary import summary
 from ifmixup.report.studies import Studies, gather
 from ifmixup.report.table_files import to_latex, to_markdown
@@ -75,7 +76,7 @@ def sections(studies: Studies) -> list[tuple[Section, list[Section]]]:
         if own is not None:
             below = (make(studies, experiment) for make in _UNDER_A_TABLE)
             found.append((own, [section for section in below if section is not None]))
-    rest = (graph_sizes(studies), explorer(), origin(studies))
+    rest = (statistics(studies), graph_sizes(studies), explorer(), origin(studies))
     return found + [(section, []) for section in rest if section is not None]
 
 

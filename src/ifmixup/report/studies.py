@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from ifmixup.augment import names as method_names
 from ifmixup.errors import InputError
@@ -16,7 +15,6 @@ from ifmixup.paper.manifest import load_cells
 from ifmixup.study.commands import noted_commands
 from ifmixup.study.record import Record
 from ifmixup.study.store import Store
-from ifmixup.training import Settings
 from ifmixup.training.task import TITLES
 
 _WHAT_TO_DO = "Run ifmixup compare or ifmixup reproduce with this --folder first."
@@ -110,12 +108,6 @@ def gather(folders: Sequence[Path], command: str = "") -> Studies:
     names = [folder.resolve().name for folder in folders]
     commands = [line for folder in folders for line in noted_commands(folder)]
     return Studies([*experiments, *own], [*paper.values(), *cells], notes, names, commands, command)
-
-
-@cache
-def relevant(settings: Settings) -> dict[str, Any]:
-    """The settings that make a difference, worked out once for the many runs that share them."""
-    return settings.relevant()
 
 
 def _is_of(experiment: Experiment, cell: Cell) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ifmixup.paper.experiments import Experiment
 from ifmixup.paper.table import HEAD, Line, notes
+from ifmixup.study.markdown_table import markdown_table
 from ifmixup.study.table import LATEX_SIGNS
 
 _LATEX = {**LATEX_SIGNS, "λ": r"$\lambda$", "×": r"$\times$"}
@@ -17,11 +18,9 @@ def to_markdown(experiment: Experiment, found: Sequence[Line]) -> str:
         [f"**{text}**" if bold else text for text, bold in _texts(line, _markdown)]
         for line in found
     ]
-    lines = [f"## {_markdown(f'{experiment.name}: {experiment.title}')}", ""]
-    lines += [_row(HEAD), _row([":--"] * 3 + ["--:"] * (len(HEAD) - 3)), *map(_row, rows)]
-    for note in notes(found):
-        lines += ["", _markdown(note)]
-    return "\n".join(lines) + "\n"
+    title = f"## {_markdown(f'{experiment.name}: {experiment.title}')}\n"
+    small_print = [f"{_markdown(note)}\n" for note in notes(found)]
+    return "\n".join([title, markdown_table(HEAD, rows, names=3), *small_print])
 
 
 def to_latex(experiment: Experiment, found: Sequence[Line]) -> str:
@@ -44,10 +43,6 @@ def _texts(line: Line, write: Callable[[str], str]) -> list[tuple[str, bool]]:
     """The entries of a line, and whether each is bold."""
     named = zip(HEAD, line.texts(), strict=True)
     return [(write(text), line.best and name in ("variant", "ours")) for name, text in named]
-
-
-def _row(texts: Sequence[str]) -> str:
-    return f"| {' | '.join(texts)} |"
 
 
 def _markdown(text: str) -> str:

@@ -15,13 +15,15 @@ def recommended(dataset: str, model: str, method: str) -> Settings:
     """Settings for a dataset of the paper; for any other one the defaults.
 
     A search found settings for ``none`` and ``ifmixup`` together, but for the distribution of λ;
-    the other methods take those of ``none``. NCI1 and NCI109 were not searched and take what MUTAG
-    and PTC_MR agree on, at a smaller size; others take the model's :func:`reference`.
+    ``mixup_graph`` takes those of ``ifmixup``, so that the two mix by the same λ, and the other
+    methods those of ``none``. NCI1 and NCI109 were not searched and take what MUTAG and PTC_MR
+    agree on, at a smaller size; others take the model's :func:`reference`.
     """
     if dataset not in NAMES:
         return Settings(model=model, method=method)
     by_method = _found()["datasets"].get(dataset, {}).get(model, {})
-    found: dict[str, Any] = by_method.get(method if method == "ifmixup" else "none", {})
+    mixes = method in ("ifmixup", "mixup_graph")
+    found: dict[str, Any] = by_method.get("ifmixup" if mixes else "none", {})
     return reference(model, method).with_(**found)
 
 

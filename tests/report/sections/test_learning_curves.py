@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ifmixup.paper.experiments import EXPERIMENTS
-from ifmixup.report.sections.learning_curves import chosen_curves, learning_curves
+from ifmixup.report.sections.learning_curves import learning_curves
 
 
 def test_the_mean_and_its_band(studies, experiment):
@@ -13,7 +13,7 @@ def test_the_mean_and_its_band(studies, experiment):
     assert [panel.y_label for panel in grid.panels] == ["training loss", "test accuracy, %"] * 2
     line = grid.panels[1].series[1]
     cell = studies.groups(gcn)["MUTAG", "holdout"]["ifmixup"]
-    curves = np.array(chosen_curves(cell, "test_accuracy"))
+    curves = np.array([result.curves["test_accuracy"] for result in cell.chosen_results()])
     assert curves.shape == (2, 2)
     assert list(line.x) == [1, 2]
     assert line.y == pytest.approx(100 * curves.mean(0))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-
-import numpy as np
+from statistics import fmean, stdev
 
 from ifmixup.paper.cell import Cell
 from ifmixup.paper.experiments import Experiment
@@ -39,10 +38,10 @@ def _panel(
 ) -> Panel | None:
     series = []
     for row, (name, cell) in enumerate(cells.items()):
-        found = [value(r.result) for r in cell.records if r.result is not None]
+        found = [value(result) for result in cell.chosen_results()]
         found = [each for each in found if math.isfinite(each)]
         if found:
-            mean, spread = float(np.mean(found)), float(np.std(found))
+            mean, spread = fmean(found), stdev(found) if len(found) > 1 else 0.0
             series.append(
                 Series(
                     name,

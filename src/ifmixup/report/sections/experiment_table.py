@@ -41,7 +41,10 @@ def _table(experiment: Experiment, found: Sequence[Line]) -> Html:
     protocols = [name for name in _PROTOCOLS if any(x.cell.protocol == name for x in found)]
     printed = any(line.cell.published for line in found)
     compared = any(line.baseline for line in found)
-    wanted = ["ours", *["difference"] * printed, *["to baseline [95 %]"] * compared, "runs"]
+    wanted = ["ours"]
+    wanted += ["difference"] * printed
+    wanted += ["to baseline [95 %]", "relative"] if compared else []
+    wanted += ["runs"]
     first = [Entry("variant", "name", rows=2)]
     first += [Entry("published", "number", rows=2)] * printed
     first += [Entry(_PROTOCOLS[p], "number protocol", columns=len(wanted)) for p in protocols]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from ifmixup.paper.cell import Cell
 from ifmixup.paper.experiments import Experiment
 from ifmixup.report.chart import Grid, Panel, Series, colour_of
@@ -24,27 +26,29 @@ def figure_bars(studies: Studies, experiment: Experiment) -> Section | None:
 
 
 def _panel(title: str, experiment: Experiment, cells: dict[str, Cell]) -> Panel:
-    names = [variant.name.split(", ", 1) for variant in experiment.variants]
-    methods = list(dict.fromkeys(method for method, _ in names))
-    values = list(dict.fromkeys(value for _, value in names))
+    every = [variant.name.split(", ", 1) for variant in experiment.variants]
+    there = [name.split(", ", 1) for name in cells]
+    methods, there_methods = dict.fromkeys(m for m, _ in every), {m for m, _ in there}
+    there_values = {value for _, value in there}
+    values = [value for value in dict.fromkeys(v for _, v in every) if value in there_values]
     series = []
     for place, method in enumerate(methods):
-        mine = {value: cells.get(f"{method}, {value}") for value in values}
-        there = {value: cell.reading for value, cell in mine.items() if cell is not None}
-        if not there:
+        if method not in there_methods:
             continue
-        mean = [100 * reading.mean for reading in there.values()]
-        spread = [100 * reading.std_over_folds for reading in there.values()]
+        # all methods have all values, NaN where there is no cell: bars of a value stand together
+        found = [cells.get(f"{method}, {value}") for value in values]
+        mean = [math.nan if cell is None else 100 * cell.reading.mean for cell in found]
+        spread = [math.nan if cell is None else 100 * cell.reading.std_over_folds for cell in found]
         series.append(
             Series(
                 method,
                 "bars",
-                list(there),
+                values,
                 mean,
                 colour_of(method, place),
                 low=[at - by for at, by in zip(mean, spread, strict=True)],
                 high=[at + by for at, by in zip(mean, spread, strict=True)],
             )
         )
-    lowest = min(min(each.y) for each in series)
+    lowest = 100 * min(cell.reading.mean for cell in cells.values())
     return Panel(title, series, y_label="accuracy, %", y_range=(max(0.0, lowest - 15), 100.0))

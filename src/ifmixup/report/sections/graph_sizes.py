@@ -25,22 +25,24 @@ _BINS = 40
 _BEFORE, _AFTER = "#2E86C1", "#D95F0E"
 
 
-def graph_sizes(studies: Studies) -> Section | None:
+def graph_sizes(studies: Studies) -> Section:
     """Nodes and edges of the studies' datasets, and of the paper's where its experiments are."""
     of_paper = SIZES_OF if any(each.name in EXPERIMENTS for each in studies.experiments) else ()
-    names = dict.fromkeys([*of_paper, *(cell.dataset for cell in studies.cells)])
-    panels, missing = [], []
-    for name in list(names)[:_MOST]:
+    names = list(dict.fromkeys([*of_paper, *(cell.dataset for cell in studies.cells)]))
+    panels, said = [], []
+    if len(names) > _MOST:
+        said.append(f"Of {len(names)} datasets these are the first {_MOST}.")
+    for name in names[:_MOST]:
         try:
             sizes = _sizes(name)
         except DatasetError:
-            missing.append(f"{name} is not on this machine, so that its graphs are not counted.")
+            said.append(f"{name} is not on this machine, so that its graphs are not counted.")
             continue
         panels.append(_panel(name, "nodes", sizes.nodes, sizes.mixed_nodes))
         panels.append(_panel(name, "edges", sizes.edges, sizes.mixed_edges))
     title = "Graphs by their number of nodes and of edges (both directions), before and after."
     parts = [Grid("graph-sizes", title, panels)] if panels else []
-    return Section("graph-sizes", "Graph sizes before and after mixing", [*parts, notes(missing)])
+    return Section("graph-sizes", "Graph sizes before and after mixing", [*parts, notes(said)])
 
 
 def _sizes(name: str) -> GraphSizes:

@@ -11,7 +11,7 @@ from ifmixup.paper.cell import Cell
 from ifmixup.paper.experiments import Experiment
 from ifmixup.report.chart import Grid, Panel, Series, colour_of
 from ifmixup.report.section import Section
-from ifmixup.report.studies import Studies, relevant
+from ifmixup.report.studies import Studies
 
 _POINTS = 120  # of a line, at most: more cannot be seen
 _KINDS = {"train_loss": ("training loss", 1), "test_accuracy": ("test accuracy, %", 100)}
@@ -64,20 +64,9 @@ def _comparisons(studies: Studies, experiment: Experiment) -> list[Panel]:
     return panels
 
 
-def chosen_curves(cell: Cell, name: str) -> list[list[float]]:
-    """The curves called ``name`` of the runs whose settings were chosen, fold by fold."""
-    curves = []
-    for record in cell.records:
-        choice = cell.reading.chosen.get((record.spec.repeat, record.spec.fold))
-        if record.result is None or choice is None or name not in record.result.curves:
-            continue
-        if relevant(record.spec.settings) == choice.settings:
-            curves.append(record.result.curves[name])
-    return curves
-
-
 def _line(cell: Cell, name: str, factor: float, place: int) -> Series | None:
-    curves = chosen_curves(cell, name)
+    found = (result.curves for result in cell.chosen_results())
+    curves = [each[name] for each in found if name in each]
     length = min(map(len, curves), default=0)
     if not length:
         return None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ifmixup.paper.cell import relevant
 from ifmixup.report.markup import Entry, Html, element, notes, table
 from ifmixup.report.section import Section
-from ifmixup.report.studies import Studies, relevant
+from ifmixup.report.studies import Studies
 
 
 def origin(studies: Studies) -> Section | None:
