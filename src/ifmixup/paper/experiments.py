@@ -203,6 +203,7 @@ EXPERIMENTS = {
                 *_suspected("a head on every layer", jk="sum"),
                 *_suspected("weight decay 0.01", weight_decay=0.01),
                 *_suspected("hidden 128", hidden=128),
+                *_suspected("50 steps an epoch", steps_per_epoch=50),
                 *(
                     Variant(
                         f"ifmixup, {name}",

@@ -145,7 +145,7 @@ def main() -> None:
     arguments = parser.parse_args()
     grid = {**PAPER_GRID, "layers": arguments.layers, "hidden": arguments.hidden}
     first = replace(FIRST, keep=arguments.keep)
-    last = replace(LAST, settings=arguments.keep + 1, epochs=arguments.epochs)
+    last = replace(LAST, epochs=arguments.epochs)
     for name in arguments.datasets:
         with Store(arguments.folder) as store:
             data = packed(name, arguments.graphs)

@@ -16,7 +16,7 @@ from ifmixup.study.protocols import Run, read
 from ifmixup.study.reading import Reading
 from ifmixup.study.record import Record
 from ifmixup.study.statistics import holm, paired_difference, verdict
-from ifmixup.study.study import Study, Trial
+from ifmixup.study.study import Arm, Study
 from ifmixup.study.table import rich_table, to_csv, to_json, to_latex, to_markdown
 from ifmixup.study.table_row import Row
 from ifmixup.training.task import TITLES, higher_is_better, is_fraction
@@ -50,7 +50,7 @@ FORMATS: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
 
 @dataclass(frozen=True)
 class Comparison:
-    """The trials of a study, compared with ``none`` on the same folds and seeds.
+    """The arms of a study, compared with ``none`` on the same folds and seeds.
 
     Attributes:
         study: What was compared.
@@ -69,44 +69,44 @@ class Comparison:
         """The runs that failed."""
         return [record for record in self.runs if record.status == "failed"]
 
-    def readings(self) -> dict[Trial, Reading]:
+    def readings(self) -> dict[Arm, Reading]:
         """What was reached with each protocol, model and method that has finished runs."""
-        found: dict[Trial, list[Run]] = {trial: [] for trial in self.study.settings}
+        found: dict[Arm, list[Run]] = {arm: [] for arm in self.study.settings}
         for record in self.runs:
             spec = record.spec
             if record.result is not None:
-                trial = (spec.protocol, spec.settings.model, spec.settings.method)
-                found[trial].append((spec, record.result))
+                arm = (spec.protocol, spec.settings.model, spec.settings.method)
+                found[arm].append((spec, record.result))
         return {
-            trial: read(runs, settings=self.study.settings[trial], pairs=self.study.splits.pairs)
-            for trial, runs in found.items()
+            arm: read(runs, settings=self.study.settings[arm], pairs=self.study.splits.pairs)
+            for arm, runs in found.items()
             if runs
         }
 
     def rows(self) -> list[Row]:
-        """A row a trial, with the difference to ``none`` where that was run too.
+        """A row an arm, with the difference to ``none`` where that was run too.
 
         Holm's correction is over all differences of a protocol.
         """
         readings = self.readings()
         differences = {
-            trial: paired_difference(
+            arm: paired_difference(
                 reading.scores,
-                readings[trial[0], trial[1], BASELINE].scores,
+                readings[arm[0], arm[1], BASELINE].scores,
                 self.study.splits.test_ratio,
             )
-            for trial, reading in readings.items()
-            if trial[2] != BASELINE and (trial[0], trial[1], BASELINE) in readings
+            for arm, reading in readings.items()
+            if arm[2] != BASELINE and (arm[0], arm[1], BASELINE) in readings
         }
-        adjusted: dict[Trial, float] = {}
-        for protocol in {trial[0] for trial in differences}:
-            together = [trial for trial in differences if trial[0] == protocol]
-            values = holm([differences[trial].p_value for trial in together])
+        adjusted: dict[Arm, float] = {}
+        for protocol in {arm[0] for arm in differences}:
+            together = [arm for arm in differences if arm[0] == protocol]
+            values = holm([differences[arm].p_value for arm in together])
             adjusted |= dict(zip(together, values, strict=True))
         rows = []
-        for trial, reading in readings.items():
-            protocol, model, method = trial
-            difference = differences.get(trial)
+        for arm, reading in readings.items():
+            protocol, model, method = arm
+            difference = differences.get(arm)
             rows.append(
                 Row(
                     dataset=self.study.data.name,
@@ -122,13 +122,13 @@ class Comparison:
                     if difference is None
                     else verdict(
                         difference,
-                        adjusted[trial],
+                        adjusted[arm],
                         higher_is_better=higher_is_better(reading.metric),
                     ),
                     runs=reading.runs,
                     failed=sum(reading.missing.values()),
                     optimistic=reading.optimistic,
-                    adjusted_p=adjusted.get(trial),
+                    adjusted_p=adjusted.get(arm),
                     metric=reading.metric,
                     undefined=len(reading.undefined),
                 )

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ifmixup.study.halving import Halving, Rung, score
 from ifmixup.study.store import Store
-from ifmixup.study.study import Study, Trial
+from ifmixup.study.study import Arm, Study
 from ifmixup.training import RunSpec, Settings
 
 SEARCHES = ("grid", "halving")
@@ -34,52 +34,52 @@ def halve(study: Study, store: Store, execute: Execute) -> Study:
     """
     folds = len(_first_repeat(study))
     plans = {
-        trial: Halving().rungs(len(candidates), folds, candidates[0].epochs)[:-1]
-        for trial, candidates in study.settings.items()
+        arm: Halving().rungs(len(candidates), folds, candidates[0].epochs)[:-1]
+        for arm, candidates in study.settings.items()
     }
     left = climb(study, store, execute, plans)
-    return replace(study, settings={trial: list(scores) for trial, scores in left.items()})
+    return replace(study, settings={arm: list(scores) for arm, scores in left.items()})
 
 
 def climb(
     study: Study,
     store: Store,
     execute: Execute,
-    plans: Mapping[Trial, Sequence[Rung]],
-) -> dict[Trial, dict[Settings, float]]:
-    """The settings of each trial that are left after its rungs, with their scores in the last.
+    plans: Mapping[Arm, Sequence[Rung]],
+) -> dict[Arm, dict[Settings, float]]:
+    """The settings of each arm that are left after its rungs, with their scores in the last.
 
     Args:
         study: A study with a grid of settings.
         store: Where the runs are.
         execute: Runs what the store does not have yet.
-        plans: The rungs of each trial, first to last; after none, all are left, with a score of
+        plans: The rungs of each arm, first to last; after none, all are left, with a score of
             NaN.
     """
-    left = {trial: dict.fromkeys(each, math.nan) for trial, each in study.settings.items()}
-    # All trials climb a rung together: no worker waits for the last run of a single trial.
+    left = {arm: dict.fromkeys(each, math.nan) for arm, each in study.settings.items()}
+    # All arms climb a rung together: no worker waits for the last run of a single arm.
     for round_ in range(max(map(len, plans.values()), default=0)):
-        climbing = {trial: plan[round_] for trial, plan in plans.items() if round_ < len(plan)}
+        climbing = {arm: plan[round_] for arm, plan in plans.items() if round_ < len(plan)}
         specs = {
-            trial: {settings: _specs(study, trial, settings, rung) for settings in left[trial]}
-            for trial, rung in climbing.items()
+            arm: {settings: _specs(study, arm, settings, rung) for settings in left[arm]}
+            for arm, rung in climbing.items()
         }
-        execute([spec for trial in specs.values() for runs in trial.values() for spec in runs])
-        for trial, rung in climbing.items():
-            candidates = list(left[trial])
+        execute([spec for arm in specs.values() for runs in arm.values() for spec in runs])
+        for arm, rung in climbing.items():
+            candidates = list(left[arm])
             scores = {
-                place: _score(study, store, trial, specs[trial][settings], rung)
+                place: _score(study, store, arm, specs[arm][settings], rung)
                 for place, settings in enumerate(candidates)
             }
             kept = Halving.select(scores, rung.keep)
-            left[trial] = {candidates[place]: scores[place] for place in kept}
+            left[arm] = {candidates[place]: scores[place] for place in kept}
     return left
 
 
-def _specs(study: Study, trial: Trial, settings: Settings, rung: Rung) -> list[RunSpec]:
+def _specs(study: Study, arm: Arm, settings: Settings, rung: Rung) -> list[RunSpec]:
     """The runs of one setting in a rung."""
     short = settings.with_(epochs=rung.epochs)
-    return [study.spec(short, trial[0], *pair) for pair in _first_repeat(study)[: rung.folds]]
+    return [study.spec(short, arm[0], *pair) for pair in _first_repeat(study)[: rung.folds]]
 
 
 def _first_repeat(study: Study) -> list[tuple[int, int]]:
@@ -91,7 +91,7 @@ def _first_repeat(study: Study) -> list[tuple[int, int]]:
 def _score(
     study: Study,
     store: Store,
-    trial: Trial,
+    arm: Arm,
     specs: Sequence[RunSpec],
     rung: Rung,
 ) -> float:
@@ -100,4 +100,4 @@ def _score(
         for record in study.records(specs, store)
         if record.result is not None
     ]
-    return score(trial[0], done, folds=rung.folds)
+    return score(arm[0], done, folds=rung.folds)

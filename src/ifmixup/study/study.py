@@ -12,7 +12,7 @@ from ifmixup.study.splits import Splits
 from ifmixup.study.store import Store
 from ifmixup.training import Packed, RunSpec, Settings
 
-Trial = tuple[str, str, str]  # protocol, model, method
+Arm = tuple[str, str, str]  # protocol, model, method: one of those that are compared
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Study:
     data: Packed
     splits: Splits
     seed: int
-    settings: Mapping[Trial, Sequence[Settings]]
+    settings: Mapping[Arm, Sequence[Settings]]
 
     def spec(self, settings: Settings, protocol: str, repeat: int, fold: int) -> RunSpec:
         """The run of one setting on one fold."""
