@@ -154,6 +154,8 @@ def _cell(records: Sequence[Record], name: str, dataset: str, protocol: str, met
     # A search by halving has shorter runs too, which are not for reading.
     epochs = max(record.spec.settings.epochs for record in records)
     kept = [record for record in records if record.spec.settings.epochs == epochs]
+    # The store does not know the sizes of the folds: this is a cross-validation's ratio. Repeats of
+    # a dataset's own split get a wider interval by it than in the comparison's own table.
     folds = max(2, 1 + max(record.spec.fold for record in kept))
     cell = cell_from(
         kept,
