@@ -12,6 +12,7 @@ from ifmixup.study.statistics import (
     Difference,
     holm,
     paired_difference,
+    signed_rank,
     verdict,
 )
 
@@ -99,6 +100,24 @@ def test_no_more_false_alarms_than_promised():
     ]
     assert 0.04 < rates[0] < 0.06
     assert rates[1] > 0.13  # the plain t-test
+
+
+@pytest.mark.parametrize(
+    ("differences", "p_value"),
+    [
+        ([-1, -2, -3, -4, -5, -6], 2 / 64),  # one of 64 signs is as low, one as high
+        ([0.5, -0.9, -1.4, -2.3, -2.9, -5.3], 4 / 64),  # a rank sum of 0 or 1
+        ([1, -2, 3, -4, 5], 0.8125),  # ranks 9 against 6: 13 of 32 on each side
+        ([0, 0, 0, 0, 0], 1),
+    ],
+)
+def test_signed_ranks_by_hand(differences, p_value):
+    assert signed_rank(differences) == pytest.approx(p_value)
+    assert signed_rank([-each for each in differences]) == pytest.approx(p_value)
+
+
+def test_too_few_datasets_to_say_anything():
+    assert math.isnan(signed_rank([-1, -2, -3, -4]))
 
 
 def test_holm_by_hand():

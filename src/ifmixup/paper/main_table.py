@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from ifmixup.paper.cell import Cell
@@ -9,7 +10,15 @@ from ifmixup.paper.experiments import EXPERIMENTS
 from ifmixup.paper.published import published
 from ifmixup.paper.table import interval
 from ifmixup.study.markdown_table import markdown_table
-from ifmixup.study.statistics import HELPS, HURTS, Difference, holm, paired_difference, verdict
+from ifmixup.study.statistics import (
+    HELPS,
+    HURTS,
+    Difference,
+    holm,
+    paired_difference,
+    signed_rank,
+    verdict,
+)
 from ifmixup.study.table_row import NOTE, UNKNOWN, percent
 
 _PROTOCOLS = ("paper", "holdout")
@@ -110,5 +119,20 @@ def _told(pairs: dict[tuple[str, str, str], _Pair], protocol: str) -> str:
         f"{name}: {len(found)} comparisons. With ifMixup the accuracy is higher in {higher} and "
         f"lower in {lower}, by {100 * mean:+.1f} points on average; the paired test, corrected for "
         f"the number of comparisons, says that it helps in {said.count(HELPS)} and hurts in "
-        f"{said.count(HURTS)}. The intervals are not corrected."
+        f"{said.count(HURTS)}. The intervals are not corrected.{_over_datasets(pairs, protocol)}"
     )
+
+
+def _over_datasets(pairs: dict[tuple[str, str, str], _Pair], protocol: str) -> str:
+    """What the datasets say together, model by model; nothing where they are too few."""
+    parts = []
+    for model in ("gcn", "gin"):
+        means = [
+            _difference(pair).mean
+            for place, pair in pairs.items()
+            if place[1:] == (model, protocol)
+        ]
+        p_value = signed_rank(means)
+        if not math.isnan(p_value):
+            parts.append(f"p = {p_value:.2f} for {model.upper()} ({len(means)} datasets)")
+    return f" Over the datasets (Wilcoxon's signed-rank test): {', '.join(parts)}." if parts else ""

@@ -19,6 +19,7 @@ NOT_ENOUGH = "not enough runs to say"
 
 LEAST_FOLDS = 5  # fewer may differ clearly by chance, and t with one degree of freedom would say so
 _EQUAL = 1e-12  # accuracies are fractions of whole numbers: what is nearer is rounding
+_FEWEST_DATASETS = 5
 
 
 @dataclass(frozen=True)
@@ -84,6 +85,18 @@ def paired_difference(
     reach = float(stats.t.ppf((1 + confidence) / 2, k - 1)) * error
     p_value = float(2 * stats.t.sf(abs(mean) / error, k - 1))
     return Difference(mean, mean - reach, mean + reach, p_value, k)
+
+
+def signed_rank(differences: Sequence[float]) -> float:
+    """The p-value of Wilcoxon's signed-rank test of mean differences, one a dataset.
+
+    Where no single dataset can tell, several that point the same way may: the test of two methods
+    over many datasets that `Demšar <https://jmlr.org/papers/v7/demsar06a.html>`_ recommends. It
+    takes datasets, not folds, for independent. Fewer than 5 cannot give a p-value below 0.1: NaN.
+    """
+    if len(differences) < _FEWEST_DATASETS:
+        return math.nan
+    return float(stats.wilcoxon(differences, zero_method="zsplit").pvalue)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
