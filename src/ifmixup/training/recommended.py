@@ -17,7 +17,7 @@ def recommended(dataset: str, model: str, method: str) -> Settings:
     A search found settings for ``none`` and ``ifmixup`` together, but for the distribution of λ;
     ``mixup_graph`` takes those of ``ifmixup``, so that the two mix by the same λ, and the other
     methods those of ``none``. NCI1 and NCI109 were not searched and take what MUTAG and PTC_MR
-    agree on, at a smaller size; others take the model's :func:`reference`.
+    agree on, at a smaller size. GAT and GATv2 take the model's :func:`reference`.
     """
     if dataset not in NAMES:
         return Settings(model=model, method=method)
