@@ -134,5 +134,5 @@ def _over_datasets(pairs: dict[tuple[str, str, str], _Pair], protocol: str) -> s
         ]
         p_value = signed_rank(means)
         if not math.isnan(p_value):
-            parts.append(f"p = {p_value:.2f} for {model.upper()} ({len(means)} datasets)")
+            parts.append(f"p = {p_value:.2g} for {model.upper()} ({len(means)} datasets)")
     return f" Over the datasets (Wilcoxon's signed-rank test): {', '.join(parts)}." if parts else ""
