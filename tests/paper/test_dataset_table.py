@@ -1,3 +1,4 @@
+import io
 import os
 
 import pytest
@@ -17,11 +18,20 @@ def test_what_agrees_with_the_paper_stands_once(tmp_path, monkeypatch):
     assert rows == [("MUTAG", "188", "17.9", "39.6", "7", "2")]
     assert len(rows[0]) == len(HEAD)
     assert set(missing) == set(NAMES) - {"MUTAG"}
-    console = Console(width=80, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+    console = Console(file=io.StringIO(), width=80)
     console.print(rich_table())
-    text = console.export_text()
+    text = console.file.getvalue()
     assert "188" in text
-    assert "Not on this machine: PTC_MR" in text
+    assert "Not here, or damaged: PTC_MR" in text
+
+
+def test_a_damaged_file_does_not_hide_the_others(tmp_path, monkeypatch):
+    monkeypatch.setenv(VARIABLE, str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "PTC_MR.zip").write_bytes(b"no zip")
+    rows, missing = dataset_rows()
+    assert [row[0] for row in rows] == ["MUTAG"]
+    assert "PTC_MR" in missing
 
 
 @pytest.mark.skipif(

@@ -9,6 +9,7 @@ from rich.table import Table
 from ifmixup.data import NAMES, load
 from ifmixup.data.find import find
 from ifmixup.data.statistics import Statistics, statistics
+from ifmixup.errors import DatasetError
 from ifmixup.paper.published import published_statistics
 
 HEAD = ("dataset", "graphs", "nodes", "edges", "features", "classes")
@@ -24,17 +25,23 @@ def dataset_rows(
 ) -> tuple[list[tuple[str, ...]], list[str]]:
     """A row as :data:`HEAD` wants it for each dataset that is here, and the names of the others.
 
-    Nothing is downloaded.
+    Nothing is downloaded, and what is damaged is not here.
     """
-    here = [name for name in NAMES if find(name, root) is not None]
-    rows = [_row(statistics(load(name, root))) for name in here]
-    return rows, [name for name in NAMES if name not in here]
+    rows, missing = [], []
+    for name in NAMES:
+        try:
+            if find(name, root) is None:
+                raise DatasetError(f"{name} is not here.")
+            rows.append(_row(statistics(load(name, root))))
+        except DatasetError:
+            missing.append(name)
+    return rows, missing
 
 
 def rich_table(root: str | os.PathLike[str] | None = None) -> Table:
     """The table for the terminal."""
     rows, missing = dataset_rows(root)
-    absent = f"\nNot on this machine: {', '.join(missing)}." if missing else ""
+    absent = f"\nNot here, or damaged: {', '.join(missing)}." if missing else ""
     table = Table(title="statistics: The datasets", caption=NOTE + absent, caption_justify="left")
     for name in HEAD:
         table.add_column(name, justify="left" if name == "dataset" else "right", no_wrap=True)

@@ -26,17 +26,15 @@ def figure_bars(studies: Studies, experiment: Experiment) -> Section | None:
 
 
 def _panel(title: str, experiment: Experiment, cells: dict[str, Cell]) -> Panel:
-    every = [variant.name.split(", ", 1) for variant in experiment.variants]
-    there = [name.split(", ", 1) for name in cells]
-    methods, there_methods = dict.fromkeys(m for m, _ in every), {m for m, _ in there}
-    there_values = {value for _, value in there}
-    values = [value for value in dict.fromkeys(v for _, v in every) if value in there_values]
+    names = [variant.name.split(", ", 1) for variant in experiment.variants]
+    there = {value for method, value in names if f"{method}, {value}" in cells}
+    values = [value for value in dict.fromkeys(value for _, value in names) if value in there]
     series = []
-    for place, method in enumerate(methods):
-        if method not in there_methods:
-            continue
+    for place, method in enumerate(dict.fromkeys(method for method, _ in names)):
         # all methods have all values, NaN where there is no cell: bars of a value stand together
         found = [cells.get(f"{method}, {value}") for value in values]
+        if not any(found):
+            continue
         mean = [math.nan if cell is None else 100 * cell.reading.mean for cell in found]
         spread = [math.nan if cell is None else 100 * cell.reading.std_over_folds for cell in found]
         series.append(

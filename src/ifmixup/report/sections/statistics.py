@@ -18,9 +18,7 @@ def statistics(studies: Studies) -> Section | None:
     rows, missing = dataset_rows()
     said = [NOTE]
     if missing:
-        said.append(
-            f"Not on this machine, so that their graphs are not counted: {', '.join(missing)}."
-        )
+        said.append(f"Not on this machine, or damaged, and not counted: {', '.join(missing)}.")
     kinds = ["name", *["number"] * (len(HEAD) - 1)]
     head, *body = (
         [Entry(text, kind) for text, kind in zip(row, kinds, strict=True)] for row in (HEAD, *rows)
