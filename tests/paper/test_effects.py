@@ -10,8 +10,9 @@ from ifmixup.study.statistics import HELPS, HURTS, NO_DIFFERENCE
 GCN = replace(EXPERIMENTS["gcn"], datasets=("A", "B"))
 
 
-def cell(variant, dataset, scores, protocol="holdout"):
-    reading = SimpleNamespace(scores={(0, fold): value for fold, value in enumerate(scores)})
+def cell(variant, dataset, scores, protocol="holdout", metric="accuracy"):
+    by_fold = {(0, fold): value for fold, value in enumerate(scores)}
+    reading = SimpleNamespace(scores=by_fold, metric=metric)
     return SimpleNamespace(
         experiment="gcn",
         variant=variant,
@@ -72,3 +73,12 @@ def test_each_variant_has_its_own_baseline():
 def test_without_a_baseline_there_are_none():
     assert effects(EXPERIMENTS["beta"], [cell("ifmixup", "A", NONE)]) == []
     assert effects(GCN, [cell("ifmixup", "A", NONE)]) == []
+
+
+def test_of_an_error_less_helps():
+    cells = [
+        cell("none", "A", NONE, metric="mae"),
+        cell("ifmixup", "A", shifted(-0.1), metric="mae"),
+    ]
+    (mixed,) = effects(GCN, cells)
+    assert mixed.verdicts == {"A": HELPS}

@@ -45,5 +45,5 @@ def test_several_folds_of_a_setting_are_one_setting():
 
 def test_as_a_table():
     lines = to_markdown("MUTAG", grid_effects(RUNS)).splitlines()
-    assert lines[4] == "| GCN | all | 65.0 | 62.5 | -2.5 | 1 of 2 |"
-    assert "| GCN | layers 5 | 70.0 | 60.0 | -10.0 | 0 of 1 |" in lines
+    assert lines[4] == "| GCN | all | 65.0 | 62.5 | −2.5 | 1 of 2 |"
+    assert "| GCN | layers 5 | 70.0 | 60.0 | −10.0 | 0 of 1 |" in lines

@@ -73,3 +73,21 @@ def test_no_other_experiment_and_missing_runs_are_said(cells):
     assert lines(EXPERIMENTS["gin"], cells) == []
     found = lines(EXPERIMENTS["gcn"], cells)
     assert not any("not there" in note for note in notes(found))
+
+
+def test_a_baseline_at_zero_has_no_relative_improvement(cells):
+    gcn = EXPERIMENTS["gcn"]
+    mine = [cell for cell in cells if cell.protocol == "paper"]
+    zero = dict.fromkeys(mine[0].reading.scores, 0.0)
+    mine = [
+        replace(cell, reading=replace(cell.reading, scores=zero))
+        if cell.variant == "none"
+        else cell
+        for cell in mine
+    ]
+    assert all(line.relative is None for line in lines(gcn, mine))
+
+
+def test_folds_without_a_score_are_said(cells):
+    cell = replace(cells[0], reading=replace(cells[0].reading, undefined=((0, 1),)))
+    assert "On 1 folds accuracy is not defined" in notes(lines(EXPERIMENTS["gcn"], [cell]))[-1]

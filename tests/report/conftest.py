@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from engine_here import Here
@@ -40,6 +42,23 @@ def own_folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def studies(paper_folder, own_folder):
     return gather([paper_folder, own_folder], command="ifmixup report <b>reproduced</b> own")
+
+
+@pytest.fixture(scope="session")
+def error_studies(tmp_path_factory):
+    """A study of a regression, where less is better: ifMixup's error is lower on every fold."""
+    errors = {
+        "none": (0.50, 0.54, 0.52, 0.51, 0.53),
+        "ifmixup": (0.40, 0.45, 0.41, 0.41, 0.43),
+    }
+    runs = []
+    for method, values in errors.items():
+        for fold, value in enumerate(values):
+            run = done(fold, dataset="ZINC", protocol="paper", method=method)
+            curves = {"train_loss": [1.0, 0.5], "test_mae": [1.0, value]}
+            metrics = {"mae": value, "squared_error": value**2}
+            runs.append(replace(run, result=replace(run.result, curves=curves, metrics=metrics)))
+    return gather([filled(tmp_path_factory.mktemp("studies") / "errors", *runs)])
 
 
 @pytest.fixture

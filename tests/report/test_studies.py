@@ -43,12 +43,14 @@ def test_what_cannot_be_read_together_is_left_out_with_a_note(tmp_path):
     assert any("left out" in note for note in found.notes)
 
 
-def test_a_study_of_another_metric_is_left_out_with_a_note(tmp_path):
-    outcome = done(0, protocol="paper")
+def test_metrics_are_not_shown_together(tmp_path):
+    outcome = done(0, protocol="paper", dataset="ZINC")
     outcome.result.curves["test_mae"] = outcome.result.curves.pop("test_accuracy")
-    folder = filled(tmp_path / "s", outcome)
-    with pytest.raises(InputError, match="shows accuracies, not MAE: see the table in the folder"):
-        gather([folder])
+    found = gather([filled(tmp_path / "s", outcome, done(0, protocol="paper"))])
+    shown = {found.metric(each): each for each in found.experiments}
+    assert sorted(shown) == ["accuracy", "mae"]
+    assert shown["mae"].datasets == ("ZINC",)
+    assert len({each.name for each in found.experiments}) == 2
 
 
 def test_a_manifest_with_what_the_paper_does_not_have(paper_folder, tmp_path):

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ifmixup.paper.cell import Cell
 from ifmixup.paper.experiments import Experiment
 from ifmixup.study.statistics import Difference, holm, paired_difference, verdict
+from ifmixup.training.task import higher_is_better
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,9 @@ def effects(experiment: Experiment, cells: Sequence[Cell]) -> list[Effect]:
         }
         adjusted = holm([difference.p_value for difference in differences.values()])
         verdicts = {
-            place: verdict(difference, p)
+            place: verdict(
+                difference, p, higher_is_better=higher_is_better(pairs[place][0].reading.metric)
+            )
             for (place, difference), p in zip(differences.items(), adjusted, strict=True)
         }
         for name in dict.fromkeys(variant for variant, _ in pairs):

@@ -9,6 +9,7 @@ from statistics import fmean
 from ifmixup.study.markdown_table import markdown_table
 from ifmixup.study.protocols import Run
 from ifmixup.study.steady import second_half
+from ifmixup.study.table_row import percent
 from ifmixup.training import Settings
 
 FACTORS = ("learning_rate", "hidden", "batch_size", "dropout", "layers")
@@ -75,9 +76,9 @@ def to_markdown(dataset: str, effects: Sequence[GridEffect]) -> str:
         (
             each.model.upper(),
             "all" if each.value is None else f"{each.factor.replace('_', ' ')} {each.value:g}",
-            f"{100 * each.without:.1f}",
-            f"{100 * each.with_:.1f}",
-            f"{100 * (each.with_ - each.without):+.1f}",
+            percent(each.without),
+            percent(each.with_),
+            percent(each.with_ - each.without, sign=True),
             f"{each.better} of {each.settings}",
         )
         for each in effects

@@ -117,9 +117,10 @@ def _told(pairs: dict[tuple[str, str, str], _Pair], protocol: str) -> str:
     name = {"paper": "As the paper reads it", "holdout": "Held out"}[protocol]
     return (
         f"{name}: {len(found)} comparisons. With ifMixup the accuracy is higher in {higher} and "
-        f"lower in {lower}, by {100 * mean:+.1f} points on average; the paired test, corrected for "
-        f"the number of comparisons, says that it helps in {said.count(HELPS)} and hurts in "
-        f"{said.count(HURTS)}. The intervals are not corrected.{_over_datasets(pairs, protocol)}"
+        f"lower in {lower}, by {percent(mean, sign=True)} points on average; the paired test, "
+        f"corrected for the number of comparisons, says that it helps in {said.count(HELPS)} and "
+        f"hurts in {said.count(HURTS)}. "
+        f"The intervals are not corrected.{_over_datasets(pairs, protocol)}"
     )
 
 

@@ -10,6 +10,7 @@ from ifmixup.paper.cell import Cell
 from ifmixup.paper.experiments import Experiment
 from ifmixup.study.markdown_table import markdown_table
 from ifmixup.study.steady import second_half
+from ifmixup.study.table_row import percent
 
 _HEAD = (
     "dataset",
@@ -51,10 +52,10 @@ def steadiness_table(experiment: Experiment, cells: Sequence[Cell]) -> str:
                         dataset,
                         variant.name,
                         protocol,
-                        f"{100 * before:.1f}",
-                        f"{100 * after:.1f}",
-                        f"{100 * (after - before):+.1f}",
-                        *(f"{100 * jump(cell):.1f}" for cell in pair),
+                        percent(before),
+                        percent(after),
+                        percent(after - before, sign=True),
+                        *(percent(jump(cell)) for cell in pair),
                     )
                 )
     return markdown_table(_HEAD, rows, names=3)

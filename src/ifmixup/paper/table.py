@@ -13,7 +13,9 @@ from rich.text import Text
 from ifmixup.paper.cell import Cell
 from ifmixup.paper.experiments import Experiment
 from ifmixup.study.statistics import Difference, paired_difference
-from ifmixup.study.table_row import NOTE, UNKNOWN, percent
+from ifmixup.study.table_row import NOTE, UNKNOWN, metric_text, percent
+from ifmixup.training.score import signed
+from ifmixup.training.task import TITLES, higher_is_better, is_fraction
 
 HEAD = (
     "dataset",
@@ -38,7 +40,7 @@ class Line:
         cell: The cell.
         baseline: The difference to the variant that it is compared with, on the same folds; None
             where there is none.
-        relative: How much better than that one, as a fraction of it.
+        relative: How much more than that one, as a fraction of it.
         best: Whether no other variant of the dataset and protocol is better.
     """
 
@@ -48,8 +50,9 @@ class Line:
     best: bool
 
     def texts(self) -> list[str]:
-        """As :data:`HEAD` wants it, in per cent and points."""
+        """As :data:`HEAD` wants it: fractions in per cent and points, errors in their units."""
         reading, printed = self.cell.reading, self.cell.published
+        mean = metric_text(reading.metric, reading.mean, reading.mean)
         spread = reading.std_over_repeats
         spread = reading.std_over_folds if math.isnan(spread) else spread
         deviation = "" if printed is None or printed.std is None else f" ± {percent(printed.std)}"
@@ -58,20 +61,24 @@ class Line:
             self.cell.dataset,
             self.cell.variant,
             self.cell.protocol,
-            f"{percent(reading.mean)} ± {percent(spread)}{'*' if reading.optimistic else ''}",
+            f"{mean} ± {metric_text(reading.metric, spread, reading.mean)}"
+            f"{'*' if reading.optimistic else ''}",
             UNKNOWN if printed is None else f"{percent(printed.mean)}{deviation}",
-            UNKNOWN if self.cell.difference is None else f"{100 * self.cell.difference:+.1f}",
-            "" if found is None else interval(found),
-            "" if self.relative is None else f"{100 * self.relative:+.1f} %",
+            UNKNOWN if self.cell.difference is None else percent(self.cell.difference, sign=True),
+            "" if found is None else interval(found, reading.metric, reading.mean),
+            "" if self.relative is None else f"{percent(self.relative, sign=True)} %",
             f"{reading.runs} x {self.cell.epochs}",
         ]
 
 
-def interval(found: Difference) -> str:
-    """A difference and its 95 % interval in points."""
+def interval(found: Difference, metric: str = "accuracy", size: float = math.nan) -> str:
+    """A difference and its 95 % interval: in points, or with the decimals that ``size`` needs."""
+    mean, low, high = (
+        metric_text(metric, value, size, sign=True) for value in (found.mean, found.low, found.high)
+    )
     if math.isnan(found.low):  # one fold, or the same difference on all
-        return f"{100 * found.mean:+.1f}"
-    return f"{100 * found.mean:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
+        return mean
+    return f"{mean} [{low}, {high}]"
 
 
 def lines(experiment: Experiment, cells: Sequence[Cell]) -> list[Line]:
@@ -98,11 +105,20 @@ def lines(experiment: Experiment, cells: Sequence[Cell]) -> list[Line]:
                 )
                 if base is not None
                 else None,
-                relative=cell.reading.mean / base.reading.mean - 1 if base is not None else None,
-                best=cell.reading.mean == max(rival.reading.mean for rival in rivals),
+                relative=_relative(cell, base) if base is not None else None,
+                best=_score(cell) == max(map(_score, rivals)),
             )
         )
     return found
+
+
+def _score(cell: Cell) -> float:
+    return signed(cell.reading.mean, cell.reading.metric)
+
+
+def _relative(cell: Cell, base: Cell) -> float | None:
+    more, than = cell.reading.mean, base.reading.mean
+    return more / than - 1 if than and math.isfinite(more / than) else None
 
 
 def rich_table(experiment: Experiment, cells: Sequence[Cell], width: int = 80) -> Table:
@@ -152,10 +168,20 @@ def rich_table(experiment: Experiment, cells: Sequence[Cell], width: int = 80) -
 
 def notes(found: Sequence[Line]) -> list[str]:
     """What must be read with the numbers."""
-    said = ["Accuracy in %, ± over repeats, or over folds where there is one; best in bold."]
+    metric = found[0].cell.reading.metric if found else "accuracy"
+    title = TITLES[metric][0].upper() + TITLES[metric][1:]
+    unit = " in %" if is_fraction(metric) else ""
+    said = [f"{title}{unit}, ± over repeats, or over folds where there is one; best in bold."]
+    if not higher_is_better(metric):
+        said.append(f"Less {TITLES[metric]} is better.")
     if any(line.cell.reading.optimistic for line in found):
         said.append(f"* {NOTE}")
     missing = sum(sum(line.cell.reading.missing.values()) for line in found)
     if missing:
         said.append(f"{missing} runs are not there (yet) and not in these numbers.")
+    undefined = sum(len(line.cell.reading.undefined) for line in found)
+    if undefined:
+        said.append(
+            f"On {undefined} folds {TITLES[metric]} is not defined; they are not in these numbers."
+        )
     return said

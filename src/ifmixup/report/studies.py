@@ -15,7 +15,6 @@ from ifmixup.paper.manifest import load_cells
 from ifmixup.study.commands import noted_commands
 from ifmixup.study.record import Record
 from ifmixup.study.store import Store
-from ifmixup.training.task import TITLES
 
 _WHAT_TO_DO = "Run ifmixup compare or ifmixup reproduce with this --folder first."
 
@@ -43,6 +42,10 @@ class Studies:
     def of(self, experiment: Experiment) -> list[Cell]:
         """The cells of an experiment."""
         return [cell for cell in self.cells if cell.experiment == experiment.name]
+
+    def metric(self, experiment: Experiment) -> str:
+        """What the numbers of an experiment are of: one metric, the same for all its cells."""
+        return next((cell.reading.metric for cell in self.of(experiment)), "accuracy")
 
     def groups(self, experiment: Experiment) -> dict[tuple[str, str], dict[str, Cell]]:
         """The cells of an experiment by dataset and protocol, and by variant, in its order."""
@@ -118,18 +121,20 @@ def _is_of(experiment: Experiment, cell: Cell) -> bool:
 def _compared(
     records: Sequence[Record], folder: str, place: int, notes: list[str]
 ) -> Iterator[tuple[Experiment, list[Cell]]]:
-    """An experiment a model, of runs that no manifest tells about."""
+    """An experiment a model and metric, of runs that no manifest tells about."""
     done = [record for record in records if record.result is not None]
     failed = len(records) - len(done)
     if failed:
         notes.append(f"{folder}: {failed} runs failed and are not in these numbers.")
-    for number, model in enumerate(dict.fromkeys(r.spec.settings.model for r in done)):
+    kinds: dict[tuple[str, str], list[Record]] = {}
+    for record in done:
+        kinds.setdefault((record.spec.settings.model, _metric(record)), []).append(record)
+    for number, ((model, _), own) in enumerate(kinds.items()):
         name = f"compare-{place + number + 1}-{model}"
         groups: dict[tuple[str, str, str], list[Record]] = {}
-        for r in done:
-            if r.spec.settings.model == model:
-                key = r.spec.dataset, r.spec.protocol, r.spec.settings.method
-                groups.setdefault(key, []).append(r)
+        for r in own:
+            key = r.spec.dataset, r.spec.protocol, r.spec.settings.method
+            groups.setdefault(key, []).append(r)
         cells = []
         for (dataset, protocol, method), mine in groups.items():
             try:
@@ -167,10 +172,12 @@ def _cell(records: Sequence[Record], name: str, dataset: str, protocol: str, met
         test_ratio=1 / (folds - 1),
     )
     assert cell is not None  # all of the runs are done
-    if cell.reading.metric != "accuracy":
-        title = TITLES[cell.reading.metric]
-        raise InputError(f"A report shows accuracies, not {title}: see the table in the folder.")
     return cell
+
+
+def _metric(record: Record) -> str:
+    assert record.result is not None  # of a run that is done
+    return record.result.metric
 
 
 def _order(method: str) -> tuple[bool, bool, str]:

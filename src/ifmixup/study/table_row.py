@@ -70,9 +70,7 @@ class Row:
 
     def text(self, value: float, *, sign: bool = False) -> str:
         """A number of the metric: a fraction in per cent, an error in its own units."""
-        if is_fraction(self.metric):
-            return percent(value, sign=sign)
-        return number(value, self.mean, sign=sign)
+        return metric_text(self.metric, value, self.mean, sign=sign)
 
     def score_text(self) -> str:
         """Mean and standard deviation over folds, with a star if optimistic."""
@@ -88,6 +86,13 @@ class Row:
             UNKNOWN if math.isnan(found.low) else f"{self.text(found.low)}, {self.text(found.high)}"
         )
         return f"{self.text(found.mean, sign=True)} [{interval}]"
+
+
+def metric_text(metric: str, value: float, size: float, *, sign: bool = False) -> str:
+    """A number of a metric: a fraction in per cent, an error with the decimals ``size`` needs."""
+    if is_fraction(metric):
+        return percent(value, sign=sign)
+    return number(value, size, sign=sign)
 
 
 def percent(value: float, *, sign: bool = False) -> str:

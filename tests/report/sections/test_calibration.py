@@ -26,3 +26,8 @@ def test_a_metric_that_is_not_there_is_left_out(studies, experiment):
 
 def test_a_figure_has_none(studies, experiment):
     assert calibration(studies, experiment("depth")) is None
+
+
+def test_an_error_has_a_loss_of_its_own(error_studies):
+    (grid,) = calibration(error_studies, error_studies.experiments[0]).grids
+    assert [panel.x_label for panel in grid.panels] == ["squared error", "milliseconds an epoch"]

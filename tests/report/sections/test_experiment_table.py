@@ -33,3 +33,15 @@ def test_a_study_of_ones_own_has_its_own_title(studies, experiment):
 
 def test_nothing_to_show(experiment):
     assert experiment_table(Studies([], []), experiment("gcn")) is None
+
+
+def test_of_an_error_less_is_best(error_studies):
+    table, said, grid = experiment_table(error_studies, error_studies.experiments[0]).parts
+    assert "ours, MAE" in table
+    (best,) = [row for row in table.split("<tr") if "best" in row]
+    assert "0.420 ± 0.020" in best
+    assert "−0.100 [−0.113, −0.087]" in best
+    assert "Less MAE is better." in said
+    assert "%, ± over" not in said
+    assert grid.name.endswith("-mae")
+    assert grid.panels[0].x_label == "MAE"

@@ -39,3 +39,9 @@ def test_comparisons_have_a_panel_each(studies, experiment):
 
 def test_a_figure_has_none(studies, experiment):
     assert learning_curves(studies, experiment("depth")) is None
+
+
+def test_the_curve_of_an_error(error_studies):
+    (grid,) = learning_curves(error_studies, error_studies.experiments[0]).grids
+    assert [panel.y_label for panel in grid.panels] == ["training loss", "test MAE"]
+    assert list(grid.panels[1].series[0].y) == pytest.approx([1.0, 0.52])

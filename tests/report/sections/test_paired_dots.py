@@ -30,3 +30,11 @@ def test_the_axis_says_what_the_variants_are_compared_with(studies, experiment):
     assert one.panels[0].x_label == "points more than none"
     (several,) = paired_dots(studies, experiment("depth")).grids
     assert several.panels[0].x_label == "points more than what each is compared with"
+
+
+def test_an_error_is_in_its_own_units(error_studies):
+    (grid,) = paired_dots(error_studies, error_studies.experiments[0]).grids
+    dots, mean = grid.panels[0].series
+    assert dots.x == pytest.approx([-0.10, -0.09, -0.11, -0.10, -0.10])
+    assert mean.x == pytest.approx([-0.10])
+    assert grid.panels[0].x_label == "MAE more than none (less is better)"

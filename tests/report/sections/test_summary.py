@@ -27,3 +27,10 @@ def test_what_a_variant_is_compared_with_is_said_in_short():
 def test_nothing_to_compare(studies):
     alone = [cell for cell in studies.cells if cell.variant.startswith("none")]
     assert summary(replace(studies, cells=alone)) is None
+
+
+def test_less_of_an_error_helps(error_studies):
+    html = "".join(summary(error_studies).parts)
+    assert "−0.100 MAE" in html
+    row = html[html.index("−0.100 MAE") :].split("</td>")
+    assert [text.rsplit(">", 1)[-1] for text in row[1:3]] == ["1", "0"]  # helps, hurts

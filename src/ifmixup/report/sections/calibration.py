@@ -1,4 +1,4 @@
-"""What accuracy does not show: how far confidence is off, and how long an epoch takes."""
+"""What the metric does not show: how far confidence is off, and how long an epoch takes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ifmixup.training import RunResult
 
 
 def calibration(studies: Studies, experiment: Experiment) -> Section | None:
-    """Calibration error, log-likelihood and time by variant; None for the paper's figures."""
+    """Calibration error, loss and time by variant; None for the paper's figures."""
     panels = []
     if not experiment.is_figure:
         for (dataset, protocol), cells in studies.groups(experiment).items():
@@ -26,8 +26,8 @@ def calibration(studies: Studies, experiment: Experiment) -> Section | None:
     if not panels:
         return None
     title = (
-        "Mean over runs ± one standard deviation; calibration and likelihood on the test fold "
-        "after the last epoch. Less is better."
+        "Mean over runs ± one standard deviation; calibration and loss on the test fold after the "
+        "last epoch. Less is better."
     )
     grid = Grid(f"{experiment.name}-calibration", title, panels)
     return Section(experiment.name, "Calibration and time", [grid])
@@ -68,5 +68,6 @@ def _milliseconds(result: RunResult) -> float:
 _MEASURES: dict[str, Callable[[RunResult], float]] = {
     "expected calibration error": _metric("ece"),
     "negative log-likelihood": _metric("nll"),
+    "squared error": _metric("squared_error"),
     "milliseconds an epoch": _milliseconds,
 }

@@ -9,29 +9,31 @@ from ifmixup.paper.table import HEAD, Line, lines, notes
 from ifmixup.report.chart import Grid, Panel, Series
 from ifmixup.report.markup import Entry, Html, table
 from ifmixup.report.markup import notes as small_print
+from ifmixup.report.metric_scale import axis, factor
 from ifmixup.report.section import Section
 from ifmixup.report.studies import Studies
+from ifmixup.training.task import TITLES, is_fraction
 
 _PROTOCOLS = {"holdout": "holdout", "paper": "paper*"}
-_TITLES = {"ours": "ours, %", "difference": "less published", "runs": "runs × epochs"}
+_HEADS = {"difference": "less published", "runs": "runs × epochs"}
 _COLOURS = {"published": "#878D96", "holdout": "#2E86C1", "paper": "#D95F0E"}
 _FULL_TINT = 0.05  # a difference in accuracy that has the full colour
 
 
 def experiment_table(studies: Studies, experiment: Experiment) -> Section | None:
-    """The table of an experiment, and its accuracies as marks with their deviation."""
+    """The table of an experiment, and its means as marks with their deviation."""
     found = lines(experiment, studies.of(experiment))
     if not found:
         return None
     said = notes(found)
-    parts: list[Html | Grid] = [_table(experiment, found)]
+    parts: list[Html | Grid] = [_table(experiment, found, studies.metric(experiment))]
     if any(line.cell.protocol == "holdout" for line in found):
         said.append("holdout: the honest number. Held-out training graphs choose the epoch.")
     if any(line.cell.published for line in found):
         said.append("Blue: ours is higher than published; orange: lower.")
     parts.append(small_print(said))
     if not experiment.is_figure:
-        parts.append(_accuracies(experiment, found))
+        parts.append(_means(experiment, found, studies.metric(experiment)))
     return Section(experiment.name, _title(experiment), parts)
 
 
@@ -40,7 +42,7 @@ def _title(experiment: Experiment) -> str:
     return f"{experiment.name}: {experiment.title}" if of_paper else experiment.title
 
 
-def _table(experiment: Experiment, found: Sequence[Line]) -> Html:
+def _table(experiment: Experiment, found: Sequence[Line], metric: str) -> Html:
     """A column a measure and protocol: the honest number stands beside the optimistic one."""
     protocols = [name for name in _PROTOCOLS if any(x.cell.protocol == name for x in found)]
     printed = any(line.cell.published for line in found)
@@ -50,7 +52,8 @@ def _table(experiment: Experiment, found: Sequence[Line]) -> Html:
     measures += ["runs"]
     first = [Entry("variant", "name", rows=2)]
     first += [Entry("published", "number", rows=2)] * printed
-    first += [Entry(_TITLES.get(m, m), "measure", columns=len(protocols)) for m in measures]
+    heads = {**_HEADS, "ours": "ours, %" if is_fraction(metric) else f"ours, {TITLES[metric]}"}
+    first += [Entry(heads.get(m, m), "measure", columns=len(protocols)) for m in measures]
     second = [
         Entry(_PROTOCOLS[p], "number edge" if p == protocols[0] else "number")
         for _ in measures
@@ -101,33 +104,31 @@ def _texts(line: Line) -> dict[str, str]:
     return dict(zip(HEAD, line.texts(), strict=True))
 
 
-def _accuracies(experiment: Experiment, found: Sequence[Line]) -> Grid:
-    panels = []
+def _means(experiment: Experiment, found: Sequence[Line], metric: str) -> Grid:
+    panels, by = [], factor(metric)
     for dataset in experiment.datasets:
         mine = [line.cell for line in found if line.cell.dataset == dataset]
         rows = [v.name for v in experiment.variants if any(c.variant == v.name for c in mine)]
         series = []
         printed = {c.variant: c.published for c in mine if c.published is not None}
         if printed:
-            spread = [100 * (p.std or 0.0) for p in printed.values()]
-            mean = [100 * p.mean for p in printed.values()]
+            spread = [by * (p.std or 0.0) for p in printed.values()]
+            mean = [by * p.mean for p in printed.values()]
             places = [rows.index(name) - 0.25 for name in printed]
             series.append(_marks("published", mean, places, spread, hollow=True))
         for protocol, offset in (("holdout", 0.0), ("paper", 0.25)):
             cells = [c for c in mine if c.protocol == protocol]
             if cells:
-                spread = [100 * c.reading.std_over_folds for c in cells]
-                mean = [100 * c.reading.mean for c in cells]
+                spread = [by * c.reading.std_over_folds for c in cells]
+                mean = [by * c.reading.mean for c in cells]
                 places = [rows.index(c.variant) + offset for c in cells]
                 series.append(_marks(protocol, mean, places, spread))
         if series:
-            panels.append(Panel(dataset, series, "accuracy, %", rows=rows))
-    return Grid(
-        f"{experiment.name}-accuracy",
-        "Mean accuracy; lines are ± one standard deviation, over folds for ours and over "
-        "repeats for the published.",
-        panels,
-    )
+            panels.append(Panel(dataset, series, axis(metric), rows=rows))
+    title = f"Mean {TITLES[metric]}; lines are ± one standard deviation, over folds for ours"
+    if any(line.cell.published for line in found):
+        title += " and over repeats for the published"
+    return Grid(f"{experiment.name}-{metric.replace('_', '-')}", f"{title}.", panels)
 
 
 def _marks(

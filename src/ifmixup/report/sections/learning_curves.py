@@ -1,4 +1,4 @@
-"""How training went: loss and test accuracy by epoch, with a band over folds."""
+"""How training went: loss and test metric by epoch, with a band over folds."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from ifmixup.paper.cell import Cell
 from ifmixup.paper.experiments import Experiment
 from ifmixup.report.chart import Grid, Panel, Series, colour_of
+from ifmixup.report.metric_scale import axis, factor
 from ifmixup.report.section import Section
 from ifmixup.report.studies import Studies
 
 _POINTS = 120  # of a line, at most: more cannot be seen
-_KINDS = {"train_loss": ("training loss", 1), "test_accuracy": ("test accuracy, %", 100)}
 
 
 def learning_curves(studies: Studies, experiment: Experiment) -> Section | None:
@@ -24,16 +24,18 @@ def learning_curves(studies: Studies, experiment: Experiment) -> Section | None:
     """
     if experiment.is_figure:
         return None
+    metric = studies.metric(experiment)
+    tested = f"test_{metric}", f"test {axis(metric)}", factor(metric)
     if len({variant.against for variant in experiment.variants} - {None}) > 1:
-        panels = _comparisons(studies, experiment)
+        panels = _comparisons(studies, experiment, *tested)
     else:
         panels = []
         for (dataset, protocol), cells in studies.groups(experiment).items():
-            for name, (label, factor) in _KINDS.items():
+            for name, label, times in (("train_loss", "training loss", 1.0), tested):
                 series = [
                     line
                     for place, cell in enumerate(cells.values())
-                    if (line := _line(cell, name, factor, place)) is not None
+                    if (line := _line(cell, name, times, place)) is not None
                 ]
                 if series:
                     panels.append(Panel(f"{dataset}, {protocol}", series, "epoch", label))
@@ -44,17 +46,18 @@ def learning_curves(studies: Studies, experiment: Experiment) -> Section | None:
     return Section(experiment.name, "Learning curves", [grid])
 
 
-def _comparisons(studies: Studies, experiment: Experiment) -> list[Panel]:
-    """The test accuracy of each variant and of the one that it is compared with."""
+def _comparisons(
+    studies: Studies, experiment: Experiment, curve: str, label: str, times: float
+) -> list[Panel]:
+    """The test curve of each variant and of the one that it is compared with."""
     panels = []
     for (dataset, protocol), cells in studies.groups(experiment).items():
         for variant in experiment.variants:
             if variant.name not in cells or variant.against not in cells:
                 continue
-            label, factor = _KINDS["test_accuracy"]
             series = []
             for place, cell in enumerate((cells[variant.against], cells[variant.name])):
-                line = _line(cell, "test_accuracy", factor, place)
+                line = _line(cell, curve, times, place)
                 if line is not None:
                     # "none, no dropout" is none in all panels
                     name = cell.variant.split(", ")[0]
@@ -64,13 +67,13 @@ def _comparisons(studies: Studies, experiment: Experiment) -> list[Panel]:
     return panels
 
 
-def _line(cell: Cell, name: str, factor: float, place: int) -> Series | None:
+def _line(cell: Cell, name: str, times: float, place: int) -> Series | None:
     found = (result.curves for result in cell.chosen_results())
     curves = [each[name] for each in found if name in each]
     length = min(map(len, curves), default=0)
     if not length:
         return None
-    values = factor * np.array([curve[:length] for curve in curves])
+    values = times * np.array([curve[:length] for curve in curves])
     at = np.unique(np.linspace(0, length - 1, min(length, _POINTS)).round().astype(int))
     mean, spread = values.mean(0)[at], values.std(0)[at]
     band = len(curves) > 1

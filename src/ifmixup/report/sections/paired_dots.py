@@ -6,6 +6,7 @@ import math
 
 from ifmixup.paper.experiments import Experiment
 from ifmixup.report.chart import Grid, Panel, Series, colour_of
+from ifmixup.report.metric_scale import difference_axis, factor
 from ifmixup.report.section import Section
 from ifmixup.report.studies import Studies
 from ifmixup.study.statistics import paired_difference
@@ -16,6 +17,8 @@ _SPREAD = 0.32  # of the dots around their row
 def paired_dots(studies: Studies, experiment: Experiment) -> Section | None:
     """The differences to the variant that each is compared with; None where there are none."""
     panels = []
+    metric = studies.metric(experiment)
+    by = factor(metric)
     for (dataset, protocol), cells in studies.groups(experiment).items():
         pairs = {
             variant.name: (cells[variant.name], cells[variant.against])
@@ -28,7 +31,7 @@ def paired_dots(studies: Studies, experiment: Experiment) -> Section | None:
         for row, (name, (cell, base)) in enumerate(pairs.items()):
             mine, theirs = cell.reading.scores, base.reading.scores
             folds = sorted(mine.keys() & theirs.keys())
-            dots = [100 * (mine[fold] - theirs[fold]) for fold in folds]
+            dots = [by * (mine[fold] - theirs[fold]) for fold in folds]
             dots = [value for value in dots if math.isfinite(value)]
             if not dots:
                 continue
@@ -37,13 +40,13 @@ def paired_dots(studies: Studies, experiment: Experiment) -> Section | None:
             step = _SPREAD / max(1, len(dots) - 1)
             heights = [row + 0.05 + step * place for place in range(len(dots))]
             series.append(Series(name, "dots", dots, heights, colour))
-            ends = (100 * found.low, 100 * found.high)
+            ends = (by * found.low, by * found.high)
             known = all(map(math.isfinite, ends))
             series.append(
                 Series(
                     name,
                     "mean",
-                    [100 * found.mean],
+                    [by * found.mean],
                     [row - 0.18],
                     colour,
                     low=[ends[0]] if known else None,
@@ -53,7 +56,7 @@ def paired_dots(studies: Studies, experiment: Experiment) -> Section | None:
         title = f"{dataset}, {protocol}"
         bases = list(dict.fromkeys(base.variant for _, base in pairs.values()))
         other = bases[0] if len(bases) == 1 else "what each is compared with"
-        label = f"points more than {other}"
+        label = difference_axis(metric, other)
         panels.append(Panel(title, series, label, rows=list(pairs), zero=True))
     if not panels:
         return None

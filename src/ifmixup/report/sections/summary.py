@@ -7,6 +7,8 @@ from ifmixup.report.markup import Entry, Html, element, table
 from ifmixup.report.section import Section
 from ifmixup.report.studies import Studies
 from ifmixup.study.statistics import HELPS, HURTS
+from ifmixup.study.table_row import metric_text
+from ifmixup.training.task import TITLES, is_fraction
 
 _HEAD = ("protocol", "datasets", "mean difference", "helps", "hurts", "against")
 _ABOUT = (
@@ -22,7 +24,8 @@ def summary(studies: Studies) -> Section | None:
         found = effects(experiment, studies.of(experiment))
         if found:
             title = Entry(experiment.title, "name", columns=len(_HEAD) + 1)
-            groups.append([[title], *map(_row, found)])
+            metric = studies.metric(experiment)
+            groups.append([[title], *(_row(effect, metric) for effect in found)])
     if not groups:
         return None
     head = [Entry("variant"), *(Entry(text, "number") for text in _HEAD)]
@@ -30,16 +33,23 @@ def summary(studies: Studies) -> Section | None:
     return Section("summary", "What was found", parts)
 
 
-def _row(effect: Effect) -> list[Entry]:
+def _row(effect: Effect, metric: str) -> list[Entry]:
     values = (
         effect.protocol,
         str(len(effect.differences)),
-        f"{100 * effect.mean:+.1f} points",
+        _difference(effect.mean, metric),
         str(effect.count(HELPS)),
         str(effect.count(HURTS)),
         _short(effect),
     )
     return [Entry(effect.variant, "name"), *(Entry(value, "number") for value in values)]
+
+
+def _difference(mean: float, metric: str) -> str:
+    text = metric_text(metric, mean, mean, sign=True)
+    if metric == "accuracy":  # which everybody expects
+        return f"{text} points"
+    return f"{text} {'points of ' if is_fraction(metric) else ''}{TITLES[metric]}"
 
 
 def _short(effect: Effect) -> str:
