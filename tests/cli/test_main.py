@@ -1,8 +1,11 @@
+import os
 import subprocess
 import sys
 
 import pytest
+import torch
 
+import ifmixup
 from ifmixup.cli import COMMANDS, main
 from ifmixup.errors import InputError
 
@@ -20,6 +23,13 @@ def test_the_help_lists_every_command(capsys):
         main(["--help"])
     out = capsys.readouterr().out
     assert all(command in out for command in COMMANDS)
+
+
+def test_the_version_and_those_that_it_stands_on(capsys):
+    assert main(["--version"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith(f"ifmixup {ifmixup.__version__}, ")
+    assert f"torch {torch.__version__}" in out
 
 
 def test_python_dash_m():
@@ -51,3 +61,23 @@ def test_what_the_encoding_cannot_say():
     """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "\\udc80\n")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes break otherwise elsewhere")
+def test_a_reader_who_has_seen_enough():
+    read, write = os.pipe()
+    os.close(read)
+    words = [sys.executable, "-m", "ifmixup", "--help"]
+    done = subprocess.run(words, stdout=write, stderr=subprocess.PIPE, text=True)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_another_broken_pipe_is_not_hidden(monkeypatch):
+    def fails() -> int:
+        """Fail."""
+        raise BrokenPipeError
+
+    monkeypatch.setitem(COMMANDS, "report", fails)
+    with pytest.raises(BrokenPipeError):
+        main(["report"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -13,8 +14,12 @@ from ifmixup.cli.config import expand_config
 from ifmixup.cli.typed_words import TYPED
 from ifmixup.errors import IfmixupError
 from ifmixup.printable import printable_lines
+from ifmixup.training.versions import versions
 
-DESCRIPTION = "Mix pairs of graphs to regularise graph classifiers, and see whether it helps."
+DESCRIPTION = (
+    "Mix pairs of graphs to regularise graph classifiers, and see whether it helps. "
+    "ifmixup --version says what is installed."
+)
 
 COMMANDS: dict[str, Callable[..., int]] = {
     "datasets": datasets.datasets,
@@ -37,9 +42,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # A name may hold what the terminal's encoding cannot say: no reason to stop half-way.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        return tyro.extras.subcommand_cli_from_dict(
-            COMMANDS, prog="ifmixup", description=DESCRIPTION, args=expand_config(words)
-        )
+        code = _run(words)
+        sys.stdout.flush()
+        return code
     except IfmixupError as error:
         print(f"ifmixup: {printable_lines(error)}", file=sys.stderr)
         return 2
+    except BrokenPipeError:
+        if not _reader_has_left():
+            raise
+        return 1
+
+
+def _run(words: Sequence[str]) -> int:
+    if list(words) == ["--version"]:
+        print(", ".join(f"{name} {number}" for name, number in versions().items()))
+        return 0
+    return tyro.extras.subcommand_cli_from_dict(
+        COMMANDS, prog="ifmixup", description=DESCRIPTION, args=expand_config(words)
+    )
+
+
+def _reader_has_left() -> bool:
+    """Whether nobody reads what is printed any more, as after ``ifmixup runs | head``."""
+    try:
+        print(flush=True)
+    except BrokenPipeError:
+        # Python flushes once more at its end, and would complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return True
+    return False
