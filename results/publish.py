@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ifmixup.atomically import atomically
 from ifmixup.paper.experiments import EXPERIMENTS
-from ifmixup.paper.fewer_epochs import fewer_epochs_table
+from ifmixup.paper.fewer_epochs import fewer_epochs_table, gaps_table
 from ifmixup.paper.grid_effects import grid_effects, to_markdown
 from ifmixup.paper.main_table import main_table
 from ifmixup.paper.manifest import FILE_NAME, load_cells
@@ -104,7 +104,9 @@ def make_tables(studies: Studies, searches: Path, target: Path) -> None:
         target / "fewer-epochs.md",
         "## Fewer epochs",
         "Accuracy in %, had the runs of the main table ended after so many epochs.",
-        fewer_epochs_table(main, (100, 150, 350)),
+        fewer_epochs_table(main, (50, 100, 150, 350)),
+        "With ifMixup less without, held out, in points:",
+        gaps_table(main, (50, 100, 150)),
     )
     grids = [grid_table(path) for path in sorted(searches.glob("*.jsonl"))]
     if grids:

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 import pytest
 
 from engine_here import Here
-from ifmixup.paper.fewer_epochs import fewer_epochs_table, read_after
+from ifmixup.paper.fewer_epochs import fewer_epochs_table, gaps_table, read_after
 from ifmixup.paper.plan import plan
 from ifmixup.paper.reproduce import reproduce
 from ifmixup.paper.scale import Scale
@@ -30,13 +30,14 @@ def test_the_beginning_of_a_run_is_the_shorter_run(tmp_path):
 
 def test_the_table_has_a_column_for_each_length(tmp_path):
     measured = cells(tmp_path, 3)
-    shorter = SimpleNamespace(epochs=2)  # tells nothing of three epochs
-    head, _, *rows = fewer_epochs_table([*measured, shorter], [1, 3]).splitlines()
-    assert head == "| dataset | table | variant | protocol | 1 epochs | 3 epochs |"
+    head, _, *rows = fewer_epochs_table(measured, [1, 3, 5]).splitlines()
+    assert head == "| dataset | table | variant | protocol | 1 epochs | 3 epochs | 5 epochs |"
     assert len(rows) == 4
     for row, cell in zip(rows, measured, strict=True):
         assert row.startswith(f"| MUTAG | gcn | {cell.variant} | {cell.protocol} | ")
-        assert float(row.split("|")[-2]) == pytest.approx(100 * cell.reading.mean, abs=0.06)
+        *_, after_three, after_five = row.split(" | ")
+        assert after_five == "– |"  # three epochs tell nothing of five
+        assert float(after_three) == pytest.approx(100 * cell.reading.mean, abs=0.06)
 
 
 def test_runs_that_failed_are_passed_over(tmp_path):
@@ -44,3 +45,16 @@ def test_runs_that_failed_are_passed_over(tmp_path):
     failed = SimpleNamespace(result=None)
     with_failed = SimpleNamespace(records=[*cell.records, failed])
     assert read_after(with_failed, 1) == cell.reading.mean
+
+
+def test_what_is_gained_after_so_many_epochs(tmp_path):
+    measured = cells(tmp_path, 2)
+    held = {cell.variant: cell for cell in measured if cell.protocol == "holdout"}
+    _, _, *rows = gaps_table(measured, [1, 2]).splitlines()
+    gap = 100 * (held["ifmixup"].reading.mean - held["none"].reading.mean)
+    assert rows[0].startswith("| MUTAG | gcn | ")
+    assert float(rows[0].split("|")[-2].replace("−", "-")) == pytest.approx(gap, abs=0.06)
+    assert rows[1] == rows[0].replace("| MUTAG | gcn |", "| mean of 1 |  |")
+    _, _, *rows = gaps_table(measured, [2, 3]).splitlines()
+    assert len(rows) == 1  # nothing has three epochs
+    assert rows[0].endswith(" | – |")

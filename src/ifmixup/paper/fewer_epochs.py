@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from statistics import fmean
 
 from ifmixup.paper.cell import Cell
 from ifmixup.study.markdown_table import markdown_table
 from ifmixup.study.protocols import Run, read
 from ifmixup.study.record import Record
-from ifmixup.study.table_row import percent
+from ifmixup.study.table_row import UNKNOWN, percent
 
 
 def read_after(cell: Cell, epochs: int) -> float:
@@ -25,19 +26,49 @@ def fewer_epochs_table(cells: Sequence[Cell], lengths: Sequence[int]) -> str:
     """The accuracy of each cell in % after so many epochs, as Markdown.
 
     Args:
-        cells: What was measured; those with fewer epochs than the last of ``lengths`` are left out.
-        lengths: Numbers of epochs, in order.
+        cells: What was measured.
+        lengths: Numbers of epochs; a cell that has fewer has no number there.
     """
     head = ("dataset", "table", "variant", "protocol", *(f"{n} epochs" for n in lengths))
     rows = [
         (
             *(cell.dataset, cell.experiment, cell.variant, cell.protocol),
-            *(percent(read_after(cell, epochs)) for epochs in lengths),
+            *(percent(read_after(cell, n)) if n <= cell.epochs else UNKNOWN for n in lengths),
         )
         for cell in cells
-        if cell.epochs >= lengths[-1]
     ]
     return markdown_table(head, rows, names=4)
+
+
+def gaps_table(cells: Sequence[Cell], lengths: Sequence[int]) -> str:
+    """What ifMixup gains after so many epochs, in points and held out, as Markdown.
+
+    The last line is the mean over the comparisons that have all ``lengths``.
+    """
+    held_out = {
+        (cell.dataset, cell.experiment, cell.variant): cell
+        for cell in cells
+        if cell.protocol == "holdout"
+    }
+    gaps = {
+        (dataset, table): [
+            read_after(with_, n) - read_after(without, n)
+            for n in lengths
+            if n <= min(with_.epochs, without.epochs)
+        ]
+        for (dataset, table, variant), with_ in held_out.items()
+        if variant == "ifmixup" and (without := held_out.get((dataset, table, "none")))
+    }
+    rows = [
+        (*place, *(percent(gap, sign=True) for gap in row), *[UNKNOWN] * (len(lengths) - len(row)))
+        for place, row in gaps.items()
+    ]
+    whole = [row for row in gaps.values() if len(row) == len(lengths)]
+    if whole:
+        means = (percent(fmean(column), sign=True) for column in zip(*whole, strict=True))
+        rows.append((f"mean of {len(whole)}", "", *means))
+    head = ("dataset", "table", *(f"{n} epochs" for n in lengths))
+    return markdown_table(head, rows, names=2)
 
 
 def _cut(record: Record, epochs: int) -> Run | None:
