@@ -105,7 +105,7 @@ def make_tables(studies: Studies, searches: Path, target: Path) -> None:
         "## Fewer epochs",
         "Accuracy in %, had the runs of the main table ended after so many epochs.",
         fewer_epochs_table(main, (50, 100, 150, 350)),
-        "With ifMixup less without, held out, in points:",
+        "Accuracy with ifMixup minus without, held out, in points:",
         gaps_table(main, (50, 100, 150)),
     )
     grids = [grid_table(path) for path in sorted(searches.glob("*.jsonl"))]

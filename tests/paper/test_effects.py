@@ -82,3 +82,14 @@ def test_of_an_error_less_helps():
     ]
     (mixed,) = effects(GCN, cells)
     assert mixed.verdicts == {"A": HELPS}
+
+
+def test_a_dataset_without_a_score_does_not_count_in_the_mean():
+    cells = [
+        cell("none", "A", NONE),
+        cell("none", "B", NONE),
+        cell("ifmixup", "A", shifted(0.1)),
+        cell("ifmixup", "B", []),
+    ]
+    (mixed,) = effects(GCN, cells)
+    assert mixed.mean == pytest.approx(0.1004)

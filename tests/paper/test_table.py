@@ -89,5 +89,11 @@ def test_a_baseline_at_zero_has_no_relative_improvement(cells):
 
 
 def test_folds_without_a_score_are_said(cells):
-    cell = replace(cells[0], reading=replace(cells[0].reading, undefined=((0, 1),)))
-    assert "On 1 folds accuracy is not defined" in notes(lines(EXPERIMENTS["gcn"], [cell]))[-1]
+    mine = [replace(c, reading=replace(c.reading, undefined=((0, 1),))) for c in cells]
+    said = notes(lines(EXPERIMENTS["gcn"], mine))[-1]
+    assert said.endswith("accuracy is not defined, and which are not in these numbers: 1.")
+
+
+def test_without_any_score_none_is_the_best(cells):
+    mine = [replace(c, reading=replace(c.reading, scores={})) for c in cells]
+    assert not any(line.best for line in lines(EXPERIMENTS["gcn"], mine))

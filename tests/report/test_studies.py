@@ -50,7 +50,11 @@ def test_metrics_are_not_shown_together(tmp_path):
     shown = {found.metric(each): each for each in found.experiments}
     assert sorted(shown) == ["accuracy", "mae"]
     assert shown["mae"].datasets == ("ZINC",)
-    assert len({each.name for each in found.experiments}) == 2
+    assert sorted(each.name for each in found.experiments) == ["compare-1-gcn", "compare-2-gcn"]
+    assert {each.title for each in found.experiments} == {
+        "GCN in the study s, MAE",
+        "GCN in the study s, accuracy",
+    }
 
 
 def test_a_manifest_with_what_the_paper_does_not_have(paper_folder, tmp_path):

@@ -45,9 +45,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         code = _run(words)
         sys.stdout.flush()
         return code
-    except IfmixupError as error:
-        print(f"ifmixup: {printable_lines(error)}", file=sys.stderr)
-        return 2
     except BrokenPipeError:
         if not _reader_has_left():
             raise
@@ -58,9 +55,13 @@ def _run(words: Sequence[str]) -> int:
     if list(words) == ["--version"]:
         print(", ".join(f"{name} {number}" for name, number in versions().items()))
         return 0
-    return tyro.extras.subcommand_cli_from_dict(
-        COMMANDS, prog="ifmixup", description=DESCRIPTION, args=expand_config(words)
-    )
+    try:
+        return tyro.extras.subcommand_cli_from_dict(
+            COMMANDS, prog="ifmixup", description=DESCRIPTION, args=expand_config(words)
+        )
+    except IfmixupError as error:
+        print(f"ifmixup: {printable_lines(error)}", file=sys.stderr)
+        return 2
 
 
 def _reader_has_left() -> bool:

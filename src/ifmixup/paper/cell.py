@@ -25,7 +25,7 @@ class Cell:
         dataset: The dataset's name.
         variant: The variant's name.
         protocol: ``paper`` or ``holdout``.
-        reading: The accuracies, fold by fold.
+        reading: The metric, fold by fold.
         published: What the paper printed; None where it printed nothing.
         epochs: How many epochs were trained.
         test_ratio: Test graphs by training graphs, which the corrected t-test needs.

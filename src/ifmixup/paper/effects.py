@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from ifmixup.paper.cell import Cell
 from ifmixup.paper.experiments import Experiment
@@ -33,9 +35,13 @@ class Effect:
 
     @property
     def mean(self) -> float:
-        """The mean difference over the datasets, each with the same weight."""
+        """The mean difference over the datasets, each with the same weight; NaN of none.
+
+        A dataset without a fold where both have a score does not count.
+        """
         values = [difference.mean for difference in self.differences.values()]
-        return sum(values) / len(values)
+        values = [value for value in values if not math.isnan(value)]
+        return fmean(values) if values else math.nan
 
     def count(self, verdict: str) -> int:
         """On how many datasets the test says so."""

@@ -6,6 +6,7 @@ beginning of a run is exactly the shorter run.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
@@ -53,17 +54,15 @@ def gaps_table(cells: Sequence[Cell], lengths: Sequence[int]) -> str:
     gaps = {
         (dataset, table): [
             read_after(with_, n) - read_after(without, n)
-            for n in lengths
             if n <= min(with_.epochs, without.epochs)
+            else math.nan
+            for n in lengths
         ]
         for (dataset, table, variant), with_ in held_out.items()
         if variant == "ifmixup" and (without := held_out.get((dataset, table, "none")))
     }
-    rows = [
-        (*place, *(percent(gap, sign=True) for gap in row), *[UNKNOWN] * (len(lengths) - len(row)))
-        for place, row in gaps.items()
-    ]
-    whole = [row for row in gaps.values() if len(row) == len(lengths)]
+    rows = [(*place, *(percent(gap, sign=True) for gap in row)) for place, row in gaps.items()]
+    whole = [row for row in gaps.values() if not any(map(math.isnan, row))]
     if whole:
         means = (percent(fmean(column), sign=True) for column in zip(*whole, strict=True))
         rows.append((f"mean of {len(whole)}", "", *means))

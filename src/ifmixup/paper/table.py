@@ -72,7 +72,13 @@ class Line:
 
 
 def interval(found: Difference, metric: str = "accuracy", size: float = math.nan) -> str:
-    """A difference and its 95 % interval: in points, or with the decimals that ``size`` needs."""
+    """A difference and its 95 % interval.
+
+    Args:
+        found: The difference.
+        metric: What it is in; a fraction is written in points.
+        size: What another metric's decimals follow from, such as the mean itself.
+    """
     mean, low, high = (
         metric_text(metric, value, size, sign=True) for value in (found.mean, found.low, found.high)
     )
@@ -106,7 +112,7 @@ def lines(experiment: Experiment, cells: Sequence[Cell]) -> list[Line]:
                 if base is not None
                 else None,
                 relative=_relative(cell, base) if base is not None else None,
-                best=_score(cell) == max(map(_score, rivals)),
+                best=_score(cell) == max(map(_score, rivals)) > -math.inf,
             )
         )
     return found
@@ -179,9 +185,10 @@ def notes(found: Sequence[Line]) -> list[str]:
     missing = sum(sum(line.cell.reading.missing.values()) for line in found)
     if missing:
         said.append(f"{missing} runs are not there (yet) and not in these numbers.")
-    undefined = sum(len(line.cell.reading.undefined) for line in found)
+    undefined = {(line.cell.dataset, at) for line in found for at in line.cell.reading.undefined}
     if undefined:
         said.append(
-            f"On {undefined} folds {TITLES[metric]} is not defined; they are not in these numbers."
+            f"Folds where {TITLES[metric]} is not defined, and which are not in these numbers: "
+            f"{len(undefined)}."
         )
     return said

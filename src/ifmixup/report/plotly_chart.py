@@ -140,7 +140,7 @@ def _traces(series: Series, panel: Panel) -> Iterable[dict[str, Any]]:
                 "line": {"width": 2 if series.hollow else 0, "color": series.colour},
             },
             "error_x": {**reach, "color": series.colour, "thickness": 2, "width": 5},
-            "hovertemplate": "%{x:.2f}",
+            "hovertemplate": "%{x:.3~g}",
         }
 
 

@@ -15,6 +15,7 @@ from ifmixup.paper.manifest import load_cells
 from ifmixup.study.commands import noted_commands
 from ifmixup.study.record import Record
 from ifmixup.study.store import Store
+from ifmixup.training.task import TITLES
 
 _WHAT_TO_DO = "Run ifmixup compare or ifmixup reproduce with this --folder first."
 
@@ -129,8 +130,8 @@ def _compared(
     kinds: dict[tuple[str, str], list[Record]] = {}
     for record in done:
         kinds.setdefault((record.spec.settings.model, _metric(record)), []).append(record)
-    for number, ((model, _), own) in enumerate(kinds.items()):
-        name = f"compare-{place + number + 1}-{model}"
+    for (model, metric), own in kinds.items():
+        name = f"compare-{place + 1}-{model}"
         groups: dict[tuple[str, str, str], list[Record]] = {}
         for r in own:
             key = r.spec.dataset, r.spec.protocol, r.spec.settings.method
@@ -143,9 +144,11 @@ def _compared(
                 notes.append(f"{folder}, {dataset} {protocol} {model} {method}: left out. {error}")
         methods = sorted({cell.variant for cell in cells}, key=_order)
         if cells:
+            place += 1
+            several = len({metric for _, metric in kinds}) > 1
             experiment = Experiment(
                 name,
-                f"{model.upper()} in the study {folder}",
+                f"{model.upper()} in the study {folder}{f', {TITLES[metric]}' if several else ''}",
                 tuple(dict.fromkeys(cell.dataset for cell in cells)),
                 tuple(
                     Variant(method, model, method, against=None if method == "none" else "none")

@@ -1,4 +1,5 @@
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -45,3 +46,17 @@ def test_the_curve_of_an_error(error_studies):
     (grid,) = learning_curves(error_studies, error_studies.experiments[0]).grids
     assert [panel.y_label for panel in grid.panels] == ["training loss", "test MAE"]
     assert list(grid.panels[1].series[0].y) == pytest.approx([1.0, 0.52])
+
+
+def test_a_fold_without_the_metric_does_not_spoil_the_mean(error_studies):
+    own = error_studies.experiments[0]
+    cell = error_studies.of(own)[0]
+    lost, *kept = cell.records
+    curves = {**lost.result.curves, "test_mae": [math.nan, math.nan]}
+    lost = dataclasses.replace(lost, result=dataclasses.replace(lost.result, curves=curves))
+    found = dataclasses.replace(
+        error_studies, cells=[dataclasses.replace(cell, records=[lost, *kept])]
+    )
+    (grid,) = learning_curves(found, own).grids
+    values = [record.result.curves["test_mae"][1] for record in kept]
+    assert grid.panels[1].series[0].y[1] == pytest.approx(np.mean(values))

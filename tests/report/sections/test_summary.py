@@ -1,7 +1,8 @@
 from dataclasses import replace
 
 from ifmixup.paper.effects import Effect
-from ifmixup.report.sections.summary import _short, summary
+from ifmixup.report.sections.summary import _difference, _short, summary
+from ifmixup.study.statistics import Difference
 
 
 def test_a_line_for_each_variant_and_protocol(studies):
@@ -34,3 +35,10 @@ def test_less_of_an_error_helps(error_studies):
     assert "−0.100 MAE" in html
     row = html[html.index("−0.100 MAE") :].split("</td>")
     assert [text.rsplit(">", 1)[-1] for text in row[1:3]] == ["1", "0"]  # helps, hurts
+
+
+def test_errors_of_different_datasets_have_no_mean():
+    one = Difference(-0.1, -0.2, 0.0, 0.05, 5)
+    two = Effect("ifmixup", "none", "paper", {"A": one, "B": one}, {})
+    assert _difference(two, "mae") == "–"
+    assert _difference(two, "roc_auc") == "−10.0 points of ROC-AUC"

@@ -13,6 +13,7 @@ from ifmixup.report.chart import Grid, Panel, Series, colour_of
 from ifmixup.report.metric_scale import axis, factor
 from ifmixup.report.section import Section
 from ifmixup.report.studies import Studies
+from ifmixup.study.protocols import defined
 
 _POINTS = 120  # of a line, at most: more cannot be seen
 
@@ -69,7 +70,8 @@ def _comparisons(
 
 def _line(cell: Cell, name: str, times: float, place: int) -> Series | None:
     found = (result.curves for result in cell.chosen_results())
-    curves = [each[name] for each in found if name in each]
+    # a metric that is not defined on a fold has no curve there
+    curves = [each[name] for each in found if name in each and defined(each[name])]
     length = min(map(len, curves), default=0)
     if not length:
         return None

@@ -7,7 +7,7 @@ from ifmixup.report.markup import Entry, Html, element, table
 from ifmixup.report.section import Section
 from ifmixup.report.studies import Studies
 from ifmixup.study.statistics import HELPS, HURTS
-from ifmixup.study.table_row import metric_text
+from ifmixup.study.table_row import UNKNOWN, metric_text
 from ifmixup.training.task import TITLES, is_fraction
 
 _HEAD = ("protocol", "datasets", "mean difference", "helps", "hurts", "against")
@@ -37,7 +37,7 @@ def _row(effect: Effect, metric: str) -> list[Entry]:
     values = (
         effect.protocol,
         str(len(effect.differences)),
-        _difference(effect.mean, metric),
+        _difference(effect, metric),
         str(effect.count(HELPS)),
         str(effect.count(HURTS)),
         _short(effect),
@@ -45,8 +45,10 @@ def _row(effect: Effect, metric: str) -> list[Entry]:
     return [Entry(effect.variant, "name"), *(Entry(value, "number") for value in values)]
 
 
-def _difference(mean: float, metric: str) -> str:
-    text = metric_text(metric, mean, mean, sign=True)
+def _difference(effect: Effect, metric: str) -> str:
+    if not is_fraction(metric) and len(effect.differences) > 1:
+        return UNKNOWN  # errors of different datasets are in different units
+    text = metric_text(metric, effect.mean, effect.mean, sign=True)
     if metric == "accuracy":  # which everybody expects
         return f"{text} points"
     return f"{text} {'points of ' if is_fraction(metric) else ''}{TITLES[metric]}"
