@@ -106,7 +106,7 @@ def make_tables(studies: Studies, searches: Path, target: Path) -> None:
         "Accuracy in %, had the runs of the main table ended after so many epochs.",
         fewer_epochs_table(main, (50, 100, 150, 350)),
         "Accuracy with ifMixup minus without, held out, in points:",
-        gaps_table(main, (50, 100, 150)),
+        gaps_table(main, (50, 100, 150, 350)),
     )
     grids = [grid_table(path) for path in sorted(searches.glob("*.jsonl"))]
     if grids:

@@ -56,5 +56,4 @@ def test_what_is_gained_after_so_many_epochs(tmp_path):
     assert float(rows[0].split("|")[-2].replace("−", "-")) == pytest.approx(gap, abs=0.06)
     assert rows[1] == rows[0].replace("| MUTAG | gcn |", "| mean of 1 |  |")
     _, _, *rows = gaps_table(measured, [2, 3]).splitlines()
-    assert len(rows) == 1  # nothing has three epochs
-    assert rows[0].endswith(" | – |")
+    assert rows[0].endswith(" | – |")  # two epochs tell nothing of three

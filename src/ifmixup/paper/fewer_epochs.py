@@ -44,7 +44,7 @@ def fewer_epochs_table(cells: Sequence[Cell], lengths: Sequence[int]) -> str:
 def gaps_table(cells: Sequence[Cell], lengths: Sequence[int]) -> str:
     """What ifMixup gains after so many epochs, in points and held out, as Markdown.
 
-    The last line is the mean over the comparisons that have all ``lengths``.
+    The last lines are means over the comparisons that were trained for at least so long.
     """
     held_out = {
         (cell.dataset, cell.experiment, cell.variant): cell
@@ -62,12 +62,16 @@ def gaps_table(cells: Sequence[Cell], lengths: Sequence[int]) -> str:
         if variant == "ifmixup" and (without := held_out.get((dataset, table, "none")))
     }
     rows = [(*place, *(percent(gap, sign=True) for gap in row)) for place, row in gaps.items()]
-    whole = [row for row in gaps.values() if not any(map(math.isnan, row))]
-    if whole:
-        means = (percent(fmean(column), sign=True) for column in zip(*whole, strict=True))
-        rows.append((f"mean of {len(whole)}", "", *means))
+    for longest in sorted(set(map(_known, gaps.values()))):
+        alike = [row for row in gaps.values() if _known(row) >= longest]
+        means = (percent(fmean(column), sign=True) for column in zip(*alike, strict=True))
+        rows.append((f"mean of {len(alike)}", "", *means))
     head = ("dataset", "table", *(f"{n} epochs" for n in lengths))
     return markdown_table(head, rows, names=2)
+
+
+def _known(row: Sequence[float]) -> int:
+    return sum(not math.isnan(gap) for gap in row)
 
 
 def _cut(record: Record, epochs: int) -> Run | None:
