@@ -55,11 +55,17 @@
   });
 
   const waiting = Array.from(document.querySelectorAll("script.figure"));
+  const place = (source) => document.getElementById(source.dataset.of);
+  const isSeen = function (source) {
+    const box = place(source).getBoundingClientRect();
+    return box.bottom > 0 && box.top < window.innerHeight;
+  };
   (function next() {
-    const source = waiting.shift();
-    if (!source) { document.body.dataset.drawn = "all"; return; }
+    if (!waiting.length) { document.body.dataset.drawn = "all"; return; }
+    // What the reader looks at comes first, wherever on the page that is.
+    const [source] = waiting.splice(Math.max(0, waiting.findIndex(isSeen)), 1);
     const values = JSON.parse(source.textContent);
-    draw(document.getElementById(source.dataset.of), values.data, values.layout);
+    draw(place(source), values.data, values.layout);
     setTimeout(next, 0); // the page can be read and scrolled meanwhile
   })();
 })();
