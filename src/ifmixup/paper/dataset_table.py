@@ -27,15 +27,9 @@ def dataset_rows(
 
     Nothing is downloaded, and what is damaged is not here.
     """
-    rows, missing = [], []
-    for name in NAMES:
-        try:
-            if find(name, root) is None:
-                raise DatasetError(f"{name} is not here.")
-            rows.append(_row(statistics(load(name, root))))
-        except DatasetError:
-            missing.append(name)
-    return rows, missing
+    found = {name: _row_of(name, root) for name in NAMES}
+    missing = [name for name, row in found.items() if row is None]
+    return [row for row in found.values() if row is not None], missing
 
 
 def rich_table(root: str | os.PathLike[str] | None = None) -> Table:
@@ -48,6 +42,15 @@ def rich_table(root: str | os.PathLike[str] | None = None) -> Table:
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def _row_of(name: str, root: str | os.PathLike[str] | None) -> tuple[str, ...] | None:
+    if find(name, root) is None:
+        return None
+    try:
+        return _row(statistics(load(name, root)))
+    except DatasetError:
+        return None
 
 
 def _row(ours: Statistics) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ifmixup.training.task import TITLES, higher_is_better, is_fraction
+from ifmixup.training.task import TITLES, difference_unit, higher_is_better, is_fraction
 
 
 def factor(metric: str) -> float:
@@ -17,8 +17,5 @@ def axis(metric: str) -> str:
 
 def difference_axis(metric: str, other: str) -> str:
     """What an axis of differences to ``other`` is called."""
-    if metric == "accuracy":  # which everybody expects
-        return f"points more than {other}"
-    unit = f"points of {TITLES[metric]}" if is_fraction(metric) else TITLES[metric]
     way = "" if higher_is_better(metric) else " (less is better)"
-    return f"{unit} more than {other}{way}"
+    return f"{difference_unit(metric)} more than {other}{way}"

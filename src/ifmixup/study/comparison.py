@@ -19,7 +19,7 @@ from ifmixup.study.statistics import holm, paired_difference, verdict
 from ifmixup.study.study import Arm, Study
 from ifmixup.study.table import rich_table, to_csv, to_json, to_latex, to_markdown
 from ifmixup.study.table_row import Row
-from ifmixup.training.task import TITLES, higher_is_better, is_fraction
+from ifmixup.training.task import difference_unit, higher_is_better
 
 BASELINE = "none"
 
@@ -30,13 +30,9 @@ def _to_text(rows: Sequence[Row]) -> str:
     return console.file.getvalue()  # type: ignore[attr-defined]  # it is the StringIO above
 
 
-def _unit(row: Row) -> str:
-    """What a difference is in: accuracy is what everybody expects, another metric is named."""
-    if row.metric == "accuracy":
-        return "points"
-    if is_fraction(row.metric):
-        return f"points of {TITLES[row.metric]}"
-    return f"in {TITLES[row.metric]}, where lower is better"
+def _unit(metric: str) -> str:
+    unit = difference_unit(metric)
+    return unit if higher_is_better(metric) else f"in {unit}, where lower is better"
 
 
 FORMATS: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
@@ -154,7 +150,7 @@ class Comparison:
             p = "unknown" if math.isnan(row.adjusted_p) else f"{row.adjusted_p:.2g}"
             lines.append(
                 f"{row.method} with {row.model} on {row.dataset} ({row.protocol}): {row.verdict}. "
-                f"Difference to {BASELINE} {row.difference_text()} {_unit(row)}, "
+                f"Difference to {BASELINE} {row.difference_text()} {_unit(row.metric)}, "
                 f"p = {p}, {row.difference.pairs} {self._pairs()}."
             )
         if not lines:

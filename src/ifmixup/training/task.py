@@ -22,3 +22,10 @@ def higher_is_better(metric: str) -> bool:
 def is_fraction(metric: str) -> bool:
     """Whether ``metric`` lies between 0 and 1, so that it can be said in per cent."""
     return metric != "mae"
+
+
+def difference_unit(metric: str) -> str:
+    """What a difference is said in: accuracy is what everybody expects, another metric is named."""
+    if metric == "accuracy":
+        return "points"
+    return f"points of {TITLES[metric]}" if is_fraction(metric) else TITLES[metric]

@@ -8,7 +8,7 @@ from ifmixup.report.section import Section
 from ifmixup.report.studies import Studies
 from ifmixup.study.statistics import HELPS, HURTS
 from ifmixup.study.table_row import UNKNOWN, metric_text
-from ifmixup.training.task import TITLES, is_fraction
+from ifmixup.training.task import difference_unit, is_fraction
 
 _HEAD = ("protocol", "datasets", "mean difference", "helps", "hurts", "against")
 _ABOUT = (
@@ -49,9 +49,7 @@ def _difference(effect: Effect, metric: str) -> str:
     if not is_fraction(metric) and len(effect.differences) > 1:
         return UNKNOWN  # errors of different datasets are in different units
     text = metric_text(metric, effect.mean, effect.mean, sign=True)
-    if metric == "accuracy":  # which everybody expects
-        return f"{text} points"
-    return f"{text} {'points of ' if is_fraction(metric) else ''}{TITLES[metric]}"
+    return f"{text} {difference_unit(metric)}"
 
 
 def _short(effect: Effect) -> str:
