@@ -21,8 +21,8 @@ from epochs_plot import draw
 from ifmixup import IfMixup, augment
 from ifmixup.data import load
 from ifmixup.errors import DatasetError
-from ifmixup.training import Packed, Settings, Training, pack
-from ifmixup.training.training import model_inputs
+from ifmixup.training import PackedDataset, Settings, Trainer, pack
+from ifmixup.training.trainer import model_inputs
 from measure import RESULTS, Figure, in_turn, save, show
 from peers import Epoch, PyGModel, peer1, peer2
 
@@ -57,8 +57,8 @@ def plain_graphs(name: str) -> list[Data]:
 
 
 def our_training(
-    data: Packed, case: Case, method: str = "none", *, dropout: float = 0.5
-) -> Training:
+    data: PackedDataset, case: Case, method: str = "none", *, dropout: float = 0.5
+) -> Trainer:
     settings = Settings(
         model=case.model,
         method=method,
@@ -68,11 +68,11 @@ def our_training(
         learning_rate=LEARNING_RATE,
         dropout=dropout,
     )
-    return Training(settings, data, train=torch.arange(len(data)))
+    return Trainer(settings, data, train=torch.arange(len(data)))
 
 
 def their_epochs(
-    ours: Training, case: Case, graphs: list[Data], *, shuffle: bool, dropout: float = 0.5
+    ours: Trainer, case: Case, graphs: list[Data], *, shuffle: bool, dropout: float = 0.5
 ) -> dict[str, Epoch]:
     """Peer 1, and peer 2 with each kind of edges, from our weights."""
 

@@ -21,14 +21,14 @@ from epochs import HIDDEN, LAYERS, LEARNING_RATE, plain_graphs
 from ifmixup.study.engines.local import LocalEngine
 from ifmixup.study.splits import Splits, make_splits
 from ifmixup.study.study import Study
-from ifmixup.training import Packed, Settings, pack
+from ifmixup.training import PackedDataset, Settings, pack
 from measure import Figure, Time, save, show
 from peers import PyGModel, peer1
 
 FOLDS, EPOCHS, BATCH, PROCESSES, REPEATS = 10, 350, 32, 2, 3
 
 
-def dataset() -> tuple[list[Data], Packed, Splits]:
+def dataset() -> tuple[list[Data], PackedDataset, Splits]:
     graphs = plain_graphs("MUTAG")
     data = pack(graphs, "MUTAG")
     return graphs, data, make_splits(data, folds=FOLDS, repeats=1)

@@ -19,7 +19,7 @@ from torch_geometric.loader import DataLoader
 
 from epochs import CASES, HIDDEN, LAYERS, LEARNING_RATE, Case, our_training, plain_graphs
 from ifmixup.training import pack
-from ifmixup.training.training import model_inputs
+from ifmixup.training.trainer import model_inputs
 from measure import REPEATS, Time, save, where_there_is_data
 from peers import PyGModel
 
@@ -40,7 +40,7 @@ class Clock:
 
 
 def our_steps(case: Case) -> Callable[[Clock], None]:
-    """Our loop, taken apart; :meth:`ifmixup.training.Training.run_epoch` is the whole."""
+    """Our loop, taken apart; :meth:`ifmixup.training.Trainer.run_epoch` is the whole."""
     training = our_training(pack(plain_graphs(case.dataset), case.dataset), case)
     training.model.train()
 

@@ -17,11 +17,11 @@ from ifmixup.study.engines.engine import Task
 from ifmixup.study.engines.local import LocalEngine
 from ifmixup.study.splits import make_splits
 from ifmixup.study.study import Study
-from ifmixup.training import Packed, Settings, pack, run
+from ifmixup.training import PackedDataset, Settings, pack, run
 from measure import Figure, save, show
 
 
-def tasks_of(data: Packed, settings: Settings, *, folds: int, repeats: int) -> list[Task]:
+def tasks_of(data: PackedDataset, settings: Settings, *, folds: int, repeats: int) -> list[Task]:
     splits = make_splits(data, folds=folds, repeats=repeats)
     study = Study(data, splits, 0, {("holdout", settings.model, settings.method): [settings]})
     return [(spec, splits.fold(spec.repeat, spec.fold)) for spec in study.specs()]

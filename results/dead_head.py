@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ifmixup.data import load
 from ifmixup.study.splits import make_splits
-from ifmixup.training import Settings, Training, pack
+from ifmixup.training import Settings, Trainer, pack
 
 EPOCHS = 10
 TEXT = f"""## Dead units in the head
@@ -37,7 +37,7 @@ def main() -> None:
     for readout in ("sum", "mean"):
         for rate in (0.01, 0.0005):
             settings = Settings(model="gcn", readout=readout, learning_rate=rate, dropout=0.0)
-            training = Training(settings, data, train=fold.train, test=fold.test, seed=0)
+            training = Trainer(settings, data, train=fold.train, test=fold.test, seed=0)
             for _ in range(EPOCHS):
                 training.run_epoch()
             size, alive = look(training)
@@ -51,7 +51,7 @@ def main() -> None:
     print(path.read_text(encoding="utf-8"))
 
 
-def look(training: Training) -> tuple[float, float]:
+def look(training: Trainer) -> tuple[float, float]:
     """The mean size of the readouts of the test graphs, and the share of units that are alive."""
     with torch.inference_mode():
         readouts = [training.model.embed(**inputs) for inputs, _ in training.looked_at["test"]]

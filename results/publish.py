@@ -11,7 +11,6 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from ifmixup.atomically import atomically
 from ifmixup.paper.experiments import EXPERIMENTS
 from ifmixup.paper.fewer_epochs import fewer_epochs_table, gaps_table
 from ifmixup.paper.grid_effects import grid_effects, to_markdown
@@ -24,6 +23,7 @@ from ifmixup.report.report import save_tables
 from ifmixup.report.save_figure import save_figure
 from ifmixup.report.sections.learning_curves import learning_curves
 from ifmixup.report.studies import Studies, gather
+from ifmixup.safe_io import atomically
 from ifmixup.study.commands import FILE_NAME as COMMANDS
 from ifmixup.study.exchange import import_runs
 from ifmixup.study.export import export, thinned

@@ -17,7 +17,7 @@ from scipy.special import entr
 
 from ifmixup.data import load
 from ifmixup.study.splits import make_splits
-from ifmixup.training import Settings, Training, pack
+from ifmixup.training import Settings, Trainer, pack
 from ifmixup.training.recommended import reference
 
 EPOCHS, LAST = 200, 20
@@ -81,7 +81,7 @@ def line(case: Case) -> str:
     settings = settings.with_(**case.changes)
     # the training graphs are looked at in the place of validation graphs: nothing is chosen
     looked_at = {"validation": fold.train, "test": fold.test}
-    training = Training(settings, data, train=fold.train, seed=0, **looked_at)
+    training = Trainer(settings, data, train=fold.train, seed=0, **looked_at)
     for _ in range(EPOCHS):
         training.run_epoch()
     last = {name: fmean(curve[-LAST:]) for name, curve in training.curves.items()}

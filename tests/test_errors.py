@@ -1,7 +1,7 @@
 import pytest
 
 from ifmixup import errors
-from ifmixup.errors import IfmixupError, MissingExtraError, choose, import_extra
+from ifmixup.errors import IfmixupError, MissingExtraError, import_extra, unknown_name
 
 
 def test_every_error_is_of_the_family_and_of_a_builtin_kind():
@@ -28,9 +28,9 @@ def test_an_extra_that_is_there_is_imported():
 
 @pytest.mark.parametrize("given", ["ifmixpu", "IfMixUp"])
 def test_the_nearest_name_is_offered(given):
-    error = choose("method", given, ["none", "ifmixup"])
+    error = unknown_name("method", given, ["none", "ifmixup"])
     assert str(error) == f"Unknown method {given!r}. Did you mean 'ifmixup'? Known: none, ifmixup."
 
 
 def test_no_name_is_offered_where_none_is_near():
-    assert str(choose("method", "zzz", ["none"])) == "Unknown method 'zzz'. Known: none."
+    assert str(unknown_name("method", "zzz", ["none"])) == "Unknown method 'zzz'. Known: none."

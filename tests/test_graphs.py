@@ -4,9 +4,9 @@ from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data
 from torch_geometric.utils import subgraph
 
-from ifmixup.batches import put_together, take_apart
+from ifmixup.batch import from_batch, to_batch
 from ifmixup.graphs import (
-    is_mirrored,
+    is_undirected,
     keep_edges,
     keep_nodes,
     permute_nodes,
@@ -31,36 +31,36 @@ def test_select_is_pyg_indexing(data_list, data):
     places = st.lists(st.integers(0, len(data_list) - 1), min_size=1, max_size=5)
     index = data.draw(places)
     batch = Batch.from_data_list(data_list)
-    selected = put_together(select(take_apart(batch), torch.tensor(index)))
+    selected = to_batch(select(from_batch(batch), torch.tensor(index)))
     assert same(selected, Batch.from_data_list([data_list[i] for i in index]))
 
 
 def test_select_takes_lists_and_edge_attributes_along():
-    selected = put_together(select(take_apart(batch_of(2, 4, 3)), torch.tensor([2, 0, 2])))
+    selected = to_batch(select(from_batch(batch_of(2, 4, 3)), torch.tensor([2, 0, 2])))
     for graph, n in zip(selected.to_data_list(), (3, 2, 3), strict=True):
         assert same(graph, path(n))
 
 
 def test_split_gives_consecutive_groups():
-    first, nobody, second = split(take_apart(batch_of(2, 4, 3)), [1, 0, 2])
-    assert same(put_together(first), batch_of(2))
+    first, nobody, second = split(from_batch(batch_of(2, 4, 3)), [1, 0, 2])
+    assert same(to_batch(first), batch_of(2))
     assert nobody.num_graphs == 0
-    assert same(put_together(second), batch_of(4, 3))
+    assert same(to_batch(second), batch_of(4, 3))
 
 
 @given(st.lists(graphs(weighted=True), min_size=1, max_size=5), st.data())
 def test_split_is_pyg_slicing(data_list, data):
     at = data.draw(st.integers(0, len(data_list)))
-    parts = split(take_apart(Batch.from_data_list(data_list)), [at, len(data_list) - at])
+    parts = split(from_batch(Batch.from_data_list(data_list)), [at, len(data_list) - at])
     for part, expected in zip(parts, (data_list[:at], data_list[at:]), strict=True):
         assert part.num_graphs == len(expected)
         if expected:
-            assert same(put_together(part), Batch.from_data_list(expected))
+            assert same(to_batch(part), Batch.from_data_list(expected))
 
 
 def test_permute_nodes():
-    taken = permute_nodes(take_apart(batch_of(2, 3)), torch.tensor([1, 0, 4, 2, 3]))
-    second = put_together(taken)[1]
+    taken = permute_nodes(from_batch(batch_of(2, 3)), torch.tensor([1, 0, 4, 2, 3]))
+    second = to_batch(taken)[1]
     assert second.x.view(-1).tolist() == [2, 0, 1]  # place 0 holds what was node 2
     assert second.edge_index.tolist() == [[1, 2], [2, 0]]
     assert second.edge_attr.tolist() == [10, 11]
@@ -68,7 +68,7 @@ def test_permute_nodes():
 
 @given(st.lists(graphs(weighted=True), min_size=1, max_size=4), st.randoms(use_true_random=False))
 def test_permuted_nodes_keep_their_edges_and_these_stay_sorted(data_list, random):
-    taken = without_repeated_edges(take_apart(Batch.from_data_list(data_list)))
+    taken = without_repeated_edges(from_batch(Batch.from_data_list(data_list)))
     orders = [list(range(graph.num_nodes)) for graph in data_list]
     for order in orders:
         random.shuffle(order)
@@ -77,7 +77,7 @@ def test_permuted_nodes_keep_their_edges_and_these_stay_sorted(data_list, random
     permuted = permute_nodes(taken, torch.tensor(place))
     assert (permuted.edge_index[0].diff() >= 0).all()
     for graph, order, result in zip(
-        data_list, orders, put_together(permuted).to_data_list(), strict=True
+        data_list, orders, to_batch(permuted).to_data_list(), strict=True
     ):
         n = graph.num_nodes
         assert torch.equal(result.x, graph.x[order])
@@ -85,8 +85,8 @@ def test_permuted_nodes_keep_their_edges_and_these_stay_sorted(data_list, random
 
 
 def test_keep_edges():
-    kept = put_together(
-        keep_edges(take_apart(batch_of(3, 3)), torch.tensor([False, True, True, False]))
+    kept = to_batch(
+        keep_edges(from_batch(batch_of(3, 3)), torch.tensor([False, True, True, False]))
     )
     assert [graph.edge_index.tolist() for graph in kept.to_data_list()] == [[[1], [2]], [[0], [1]]]
     assert kept.edge_attr.tolist() == [11, 10]
@@ -100,10 +100,8 @@ def test_keep_nodes_is_the_induced_subgraph(data_list, data):
     ]
     for mask in masks:
         mask[0] = True
-    kept = keep_nodes(take_apart(Batch.from_data_list(data_list)), torch.cat(masks))
-    for graph, mask, result in zip(
-        data_list, masks, put_together(kept).to_data_list(), strict=True
-    ):
+    kept = keep_nodes(from_batch(Batch.from_data_list(data_list)), torch.cat(masks))
+    for graph, mask, result in zip(data_list, masks, to_batch(kept).to_data_list(), strict=True):
         edge_index, _ = subgraph(mask, graph.edge_index, relabel_nodes=True, num_nodes=len(mask))
         assert torch.equal(result.edge_index, edge_index)
         assert torch.equal(result.x, graph.x[mask])
@@ -113,7 +111,7 @@ def test_repeated_edges_merge():
     edges = torch.tensor([[1, 0, 1, 1], [0, 1, 0, 1]])
     data = Data(x=torch.ones(2, 1), edge_index=edges, edge_attr=torch.tensor([1.0, 5.0, 3.0, 7.0]))
     data.edge_weight = torch.tensor([0.25, 1.0, 0.5, 1.0])
-    merged = without_repeated_edges(take_apart(data))
+    merged = without_repeated_edges(from_batch(data))
     assert merged.edge_index.tolist() == [[0, 1, 1], [1, 0, 1]]
     assert merged.edges["edge_weight"].tolist() == [1.0, 0.75, 1.0]
     assert merged.edges["edge_attr"].tolist() == [5.0, 2.0, 7.0]
@@ -121,13 +119,13 @@ def test_repeated_edges_merge():
 
 
 def test_sorted_edges_are_not_touched():
-    taken = take_apart(batch_of(3, 2))
+    taken = from_batch(batch_of(3, 2))
     assert without_repeated_edges(taken) is taken
 
 
 def test_where_the_edges_of_each_node_begin_and_how_many_there_are():
     edges = torch.tensor([[0, 0, 2, 4], [1, 2, 1, 4]])
-    taken = take_apart(Data(x=torch.ones(6, 1), edge_index=edges))
+    taken = from_batch(Data(x=torch.ones(6, 1), edge_index=edges))
     assert taken.source_ptr.tolist() == [0, 2, 2, 3, 3, 4, 4]
     assert taken.degree.tolist() == [2, 0, 1, 0, 1, 0]
     fewer = keep_edges(taken, torch.tensor([True, False, True, True]))
@@ -135,7 +133,7 @@ def test_where_the_edges_of_each_node_begin_and_how_many_there_are():
 
 
 def test_how_many_nodes_and_edges_each_graph_has():
-    taken = take_apart(batch_of(2, 1, 3))
+    taken = from_batch(batch_of(2, 1, 3))
     assert taken.node_counts.tolist() == [2, 1, 3]
     assert taken.edge_counts.tolist() == [1, 0, 2]
     assert select(taken, torch.tensor([2, 0])).node_counts.tolist() == [3, 2]
@@ -144,7 +142,7 @@ def test_how_many_nodes_and_edges_each_graph_has():
 def mirrored(edges: list[list[int]], **attributes: list) -> bool:
     values = {name: torch.tensor(value) for name, value in attributes.items()}
     edge_index = torch.tensor(edges, dtype=torch.long)
-    return is_mirrored(take_apart(Data(x=torch.ones(4, 1), edge_index=edge_index, **values)))
+    return is_undirected(from_batch(Data(x=torch.ones(4, 1), edge_index=edge_index, **values)))
 
 
 def test_undirected_edges_that_are_sorted_are_mirrored():
@@ -180,5 +178,5 @@ def test_both_directions_of_mirrored_edges_carry_the_same():
 @given(graphs())
 def test_mirrored_are_the_graphs_with_a_symmetric_matrix(graph):
     e = dense_edges(graph, graph.num_nodes)
-    once = without_repeated_edges(take_apart(graph))
-    assert is_mirrored(once) == torch.equal(e, e.T)
+    once = without_repeated_edges(from_batch(graph))
+    assert is_undirected(once) == torch.equal(e, e.T)

@@ -32,6 +32,10 @@ class ModelError(IfmixupError, ValueError):
     """A model that cannot be trained on mixed graphs, such as one that ignores edge weights."""
 
 
+class ComponentError(IfmixupError, ValueError):
+    """A user's model or method that cannot be found, loaded or called."""
+
+
 class TrainingError(IfmixupError, ValueError):
     """A training that cannot go on, such as one whose loss is not finite."""
 
@@ -59,7 +63,7 @@ def import_extra(module: str, extra: str) -> ModuleType:
         ) from error
 
 
-def choose(kind: str, given: str, allowed: Iterable[str]) -> InputError:
+def unknown_name(kind: str, given: str, allowed: Iterable[str]) -> InputError:
     """The error for a name that is not one of ``allowed``, with the nearest one that is."""
     names = list(allowed)
     near = difflib.get_close_matches(given.lower(), [name.lower() for name in names], n=1)

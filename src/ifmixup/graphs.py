@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch_geometric.utils import coalesce
 
-from ifmixup.edge_keys import edge_keys, edges_of_keys, starts_of
+from ifmixup.edges import edge_keys, edges_of_keys, starts_of
 from ifmixup.errors import InputError
 
 
@@ -264,7 +264,7 @@ def without_repeated_edges(graphs: Graphs) -> Graphs:
     )
 
 
-def is_mirrored(graphs: Graphs) -> bool:
+def is_undirected(graphs: Graphs) -> bool:
     """Whether edges are sorted by source, and each has its mirror image that carries the same.
 
     The matrix of the edges is then symmetric: a sum over sources is a sum over targets.

@@ -13,7 +13,9 @@ from ifmixup.graphs import Graphs, without_repeated_edges
 from ifmixup.labels import label_rows
 
 
-def mixable(graphs: Graphs, drop: Collection[str] = (), num_classes: int | None = None) -> Graphs:
+def check_mixable(
+    graphs: Graphs, drop: Collection[str] = (), num_classes: int | None = None
+) -> Graphs:
     """See that graphs can be mixed, and let each edge stand once, sorted, and labels be rows.
 
     Args:

@@ -21,8 +21,8 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from ifmixup.batches import check_devices, put_together, take_apart
-from ifmixup.edge_keys import edge_keys, edges_of_keys, merge_pair
+from ifmixup.batch import check_devices, from_batch, to_batch
+from ifmixup.edges import edge_keys, edges_of_keys, merge_pair
 from ifmixup.errors import InputError, InputTypeError
 from ifmixup.graphs import (
     Graphs,
@@ -32,7 +32,7 @@ from ifmixup.graphs import (
     keep_edges,
     ranges,
 )
-from ifmixup.mixable import mixable
+from ifmixup.mixable import check_mixable
 
 
 def mix(
@@ -61,7 +61,7 @@ def mix(
     if not isinstance(lam, (int, float, Tensor)):
         raise InputTypeError(f"λ must be a number in [0, 1]; got {lam!r}.")
     check_devices(a, b)
-    one, other = (mixable(take_apart(graph), drop, num_classes) for graph in (a, b))
+    one, other = (check_mixable(from_batch(graph), drop, num_classes) for graph in (a, b))
     check_alike(one, other)
     ratio = torch.as_tensor(lam, dtype=one.nodes["x"].dtype).reshape(-1).to(one.node_ptr.device)
     check_ratios(ratio, 1)
@@ -114,7 +114,7 @@ def mix_batch(
         A new ``Batch`` on the device of its input; ``y`` is ``[B, C]`` where it was class numbers.
     """
     check_devices(a, b)
-    one, other = (mixable(take_apart(graph), drop, num_classes) for graph in (a, b))
+    one, other = (check_mixable(from_batch(graph), drop, num_classes) for graph in (a, b))
     count = one.num_graphs
     if count != other.num_graphs:
         raise InputError(
@@ -124,7 +124,7 @@ def mix_batch(
     check_ratios(lam, count)
     place = torch.arange(count, device=one.node_ptr.device)
     pool = concatenate(one, other)
-    return put_together(mix_pairs(pool, place, place + count, lam, coalesce=coalesce))
+    return to_batch(mix_pairs(pool, place, place + count, lam, coalesce=coalesce))
 
 
 def mix_pairs(
@@ -133,7 +133,7 @@ def mix_pairs(
     """Mix graph ``first[g]`` of a pool with graph ``second[g]``, for every pair g at once.
 
     Args:
-        pool: Graphs that were found :func:`~ifmixup.mixable.mixable`.
+        pool: Graphs that were found :func:`~ifmixup.mixable.check_mixable`.
         first: The first graphs, as their places in the pool, ``[B]``.
         second: The partners, ``[B]``.
         lam: λ of each pair, ``[B]``; see :func:`check_ratios`.

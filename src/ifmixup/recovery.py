@@ -14,7 +14,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import coalesce
 
-from ifmixup.batches import take_apart
+from ifmixup.batch import from_batch
 from ifmixup.errors import RecoveryError
 
 _NO_PAIR = "No pair of graphs could have made this one: "
@@ -56,7 +56,7 @@ def recover(mixed: Data, *, features: Tensor | None = None) -> Recovery:
     Raises:
         RecoveryError: λ = 0.5, V is linearly dependent, or no pair could have made ``mixed``.
     """
-    graphs = take_apart(mixed)
+    graphs = from_batch(mixed)
     if graphs.num_graphs > 1:
         raise RecoveryError(
             f"One mixed graph is recovered at a time; got a batch of {graphs.num_graphs}. "

@@ -7,10 +7,10 @@ from torch_geometric.loader import DataLoader
 from torch_geometric.utils import to_dense_adj
 
 from ifmixup import IfMixup, MixPlan, mix, mix_batch
-from ifmixup.batches import put_together, take_apart
+from ifmixup.batch import from_batch, to_batch
 from ifmixup.data import load
 from ifmixup.errors import InputError
-from ifmixup.graphs import is_mirrored, select, without_repeated_edges
+from ifmixup.graphs import is_undirected, select, without_repeated_edges
 from ifmixup.nn import MODELS
 
 
@@ -112,12 +112,12 @@ def test_both_ways_of_storing_edges_give_the_same_logits(batch):
 def test_taking_graphs_is_cutting_and_then_mixing_them(batch, options):
     batches = [torch.tensor([5, 4, 1, 0, 6, 3]), torch.tensor([2, 7, 5]), torch.tensor([0])]
     cutting, taking = mixup(alpha=1.0, **options), mixup(alpha=1.0, **options)
-    graphs = cutting.prepare(take_apart(batch))
+    graphs = cutting.prepare(from_batch(batch))
     for index, taken in zip(batches, taking.take(graphs, batches), strict=True):
         cut = select(graphs, index)
-        expected = put_together(cutting.change(cut, cutting.draw(cut)))
+        expected = to_batch(cutting.change(cut, cutting.draw(cut)))
         for key in ("x", "edge_index", "edge_weight", "y", "batch", "ptr"):
-            assert torch.equal(put_together(taken)[key], expected[key])
+            assert torch.equal(to_batch(taken)[key], expected[key])
 
 
 class TestShuffling:
@@ -181,12 +181,12 @@ class TestShuffling:
     @pytest.mark.parametrize("pairing", ["random", "same-size", "self"])
     def test_edges_side_by_side_come_out_sorted_and_mirrored(self, batch, pairing):
         method = mixup(shuffle_every=1, coalesce=False, alpha=1.0, p=0.8, pairing=pairing)
-        graphs = method.prepare(without_repeated_edges(take_apart(batch)))
+        graphs = method.prepare(without_repeated_edges(from_batch(batch)))
         for epoch in range(20):
             method.set_epoch(epoch)
             mixed = method.change(graphs, method.draw(graphs))
             assert (mixed.edge_index[0].diff() >= 0).all()
-            assert is_mirrored(mixed)
+            assert is_undirected(mixed)
 
     def test_never(self, batch):
         assert mixup().plan(batch).node_order is None

@@ -6,9 +6,9 @@ import torch.nn.functional as F
 from torch_geometric.data import Batch
 
 from ifmixup import augment
-from ifmixup.batches import put_together, take_apart
+from ifmixup.batch import from_batch, to_batch
 from ifmixup.errors import IfmixupError, InputTypeError
-from ifmixup.graphs import is_mirrored, without_repeated_edges
+from ifmixup.graphs import is_undirected, without_repeated_edges
 from ifmixup.nn import MODELS
 
 METHODS = augment.names()
@@ -65,23 +65,23 @@ def test_the_input_is_never_changed(name, batch):
 @everyone
 def test_the_same_plan_gives_the_same_to_graphs_and_to_their_batch(name, batch):
     method = seeded(name)
-    graphs = method.prepare(take_apart(batch))
+    graphs = method.prepare(from_batch(batch))
     plan = method.draw(graphs)
-    assert same(put_together(method.change(graphs, plan)), method.augment(batch, plan))
+    assert same(to_batch(method.change(graphs, plan)), method.augment(batch, plan))
 
 
 @everyone
 def test_what_is_taken_from_prepared_graphs_is_the_augmented_batch(name, batch):
     index = [4, 0, 7, 3, 1]
-    graphs = seeded(name).prepare(take_apart(batch))
+    graphs = seeded(name).prepare(from_batch(batch))
     (taken,) = seeded(name).take(graphs, [torch.tensor(index)])
-    assert same(put_together(taken), seeded(name)(batch_of(batch, index)))
+    assert same(to_batch(taken), seeded(name)(batch_of(batch, index)))
 
 
 @everyone
 def test_batches_that_are_taken_together_have_graphs_of_their_own(name, batch):
     method = seeded(name)
-    graphs = method.prepare(take_apart(batch))
+    graphs = method.prepare(from_batch(batch))
     taken = method.take(graphs, [torch.tensor([0, 5, 2]), torch.tensor([7]), torch.tensor([1, 3])])
     assert [part.num_graphs for part in taken] == [3, 1, 2]
     for part in taken:
@@ -101,25 +101,25 @@ def batch_of(batch: Batch, index: list[int]) -> Batch:
 @everyone
 def test_prepared_graphs_are_never_changed(name, batch):
     method = seeded(name)
-    taken = take_apart(batch)
+    taken = from_batch(batch)
     graphs = method.prepare(taken)
-    before, prepared = batch.clone(), put_together(graphs).clone()
+    before, prepared = batch.clone(), to_batch(graphs).clone()
     method.change(graphs, method.draw(graphs))
     method.take(graphs, [torch.tensor([2, 0]), torch.tensor([1])])
-    assert same(put_together(graphs), prepared)
-    assert same(put_together(taken), before)
+    assert same(to_batch(graphs), prepared)
+    assert same(to_batch(taken), before)
 
 
 @everyone
 def test_mirrored_edges_stay_mirrored_where_the_method_says_so(name, batch):
-    assert not augment.Method.keeps_mirrored  # a method has to say so
-    graphs = without_repeated_edges(take_apart(batch))
-    assert is_mirrored(graphs)
+    assert not augment.Method.keeps_undirected  # a method has to say so
+    graphs = without_repeated_edges(from_batch(batch))
+    assert is_undirected(graphs)
     method = seeded(name)
     graphs = method.prepare(graphs)
     for _ in range(20):
         for taken in method.take(graphs, [torch.tensor([6, 1, 3, 0]), torch.tensor([2, 5])]):
-            assert is_mirrored(taken) or not method.keeps_mirrored
+            assert is_undirected(taken) or not method.keeps_undirected
 
 
 @everyone
@@ -217,7 +217,7 @@ def test_a_method_that_does_not_say_otherwise_gets_every_batch_alone(batch):
             seen.append(graphs.num_graphs)
 
     method = Counting(2)
-    graphs = method.prepare(take_apart(batch))
+    graphs = method.prepare(from_batch(batch))
     taken = method.take(graphs, [torch.tensor([0, 5, 2]), torch.tensor([7])])
     assert seen == [3, 1]
     assert [part.num_graphs for part in taken] == [3, 1]

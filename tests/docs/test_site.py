@@ -38,10 +38,10 @@ def test_the_site(tmp_path):
         assert f'id="ifmixup.{name}"' in page
     if CHROMIUM is None:
         pytest.skip("built and linked; how it looks needs chromium")
-    look_at(site)
+    evaluate(site)
 
 
-def look_at(site):
+def evaluate(site):
     """No page asks the network for anything, complains, or is wider than a phone."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     troubles = []

@@ -37,7 +37,7 @@ def test_edges_in_any_order_are_grouped_by_target():
     assert neighbours.target.tolist() == [0, 0, 1, 1, 1, 3]
     assert neighbours.order.tolist() == [0, 5, 1, 3, 4, 2]
     assert (neighbours.num_nodes, neighbours.num_edges) == (5, 6)
-    assert not neighbours.is_mirrored
+    assert not neighbours.is_undirected
 
 
 def test_what_edges_carry_follows_them():
@@ -75,7 +75,7 @@ def test_mirrored_edges_need_no_sorting():
     for name in ("ptr", "source", "target"):
         assert torch.equal(getattr(neighbours, name), getattr(sorted_ones, name))
     assert neighbours.order is None
-    assert neighbours.is_mirrored
+    assert neighbours.is_undirected
 
 
 def test_reverse_turns_every_edge_around():

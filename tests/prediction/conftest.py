@@ -1,9 +1,9 @@
 import pytest
 
 from ifmixup.data import load
-from ifmixup.training import Packed, pack
+from ifmixup.training import PackedDataset, pack
 
 
 @pytest.fixture(scope="session")
-def mutag() -> Packed:
+def mutag() -> PackedDataset:
     return pack(load("MUTAG"))

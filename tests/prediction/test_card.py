@@ -138,6 +138,6 @@ def test_a_training_that_was_stopped_early(mutag, tmp_path):
     assert f"{epochs} of 50 epochs (stopped early; weights of epoch {chosen})" in card_text(
         model_card(path)
     )
-    found.state["best"]["given_back"] = False
+    found.state["best"]["restored"] = False
     save_checkpoint(path, found)
     assert "(stopped before the end)" in card_text(model_card(path))

@@ -8,7 +8,7 @@ from torch_geometric.data import Data, InMemoryDataset
 from ifmixup.data import FeatureEncoder, GraphDataset, load
 from ifmixup.errors import InputError, InputTypeError
 from ifmixup.prediction.predictor import Predictor
-from ifmixup.training import Settings, Training, pack, train
+from ifmixup.training import Settings, Trainer, pack, train
 
 SETTINGS = Settings(model="gin", hidden=8, layers=2, epochs=2)
 
@@ -225,7 +225,7 @@ def test_nothing_is_nothing(predictor):
 
 
 def test_the_training_may_go_on(mutag):
-    training = Training(SETTINGS, mutag, train=torch.arange(100))
+    training = Trainer(SETTINGS, mutag, train=torch.arange(100))
     training.run_epoch()
     predictor = Predictor.of(training)
     graphs = load("MUTAG")[100:]

@@ -7,7 +7,7 @@ from torch_geometric.data import Data
 
 from ifmixup.errors import InputError, StoreError
 from ifmixup.study.splits import SplitFold, Splits, load_splits, make_splits, own_splits
-from ifmixup.training import Packed, pack
+from ifmixup.training import PackedDataset, pack
 from ifmixup.training.run_spec import digest
 from task_graphs import with_labels, with_values
 
@@ -15,7 +15,7 @@ EXPECTED_TEST = [(0, 4, 6, 9), (2, 3, 7, 8), (1, 5, 10, 11)]
 EXPECTED_VALIDATION = [(1, 10), (4, 9), (4, 8)]
 
 
-def dataset(*counts: int) -> Packed:
+def dataset(*counts: int) -> PackedDataset:
     """So many graphs of each class, told apart by their feature."""
     classes = [number for number, count in enumerate(counts) for _ in range(count)]
     graphs = [

@@ -2,16 +2,16 @@ import copy
 
 import torch
 
-from ifmixup.training import Settings, Training
+from ifmixup.training import Settings, Trainer
 from ifmixup.training.best_weights import BestWeights
 
 
-def made(mutag) -> Training:
+def made(mutag) -> Trainer:
     parts = {"train": torch.arange(60), "validation": torch.arange(60, 90)}
-    return Training(Settings(epochs=9, hidden=4, layers=1), mutag, **parts)
+    return Trainer(Settings(epochs=9, hidden=4, layers=1), mutag, **parts)
 
 
-def after(training: Training, accuracy: float, mark: float) -> None:
+def after(training: Trainer, accuracy: float, mark: float) -> None:
     """As if an epoch had been trained: so good, with all weights the same number."""
     training.epoch += 1
     training.curves["validation_accuracy"].append(accuracy)
@@ -22,7 +22,7 @@ def after(training: Training, accuracy: float, mark: float) -> None:
             weights.fill_(mark)
 
 
-def mark(training: Training) -> float:
+def mark(training: Trainer) -> float:
     return next(training.model.parameters()).flatten()[0].item()
 
 
@@ -34,7 +34,7 @@ def test_the_best_is_kept_and_given_back(mutag):
         best.look(training)
         found.append((best.epoch, best.waited, best.over))
     assert found == [(1, 0, False), (2, 0, False), (2, 1, False), (2, 2, True)]
-    best.give_back(training)
+    best.restore(training)
     assert mark(training) == 2.0
     assert training.latest == {"validation": {"accuracy": 0.7}}
 
@@ -50,11 +50,11 @@ def test_it_goes_on_where_its_state_was_taken(mutag):
     after(training, 0.65, 4.0)
     again.look(training)
     assert (again.epoch, again.waited) == (2, 2)
-    again.give_back(training)
+    again.restore(training)
     assert mark(training) == 2.0
     done = BestWeights()
     done.load_state_dict(again.state_dict())
     assert done.over
     after(training, 0.1, 9.0)
-    done.give_back(training)  # they were given back before
+    done.restore(training)  # they were given back before
     assert mark(training) == 9.0

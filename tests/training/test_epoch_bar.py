@@ -1,13 +1,13 @@
 import torch
 
-from ifmixup.training import Settings, Training
+from ifmixup.training import Settings, Trainer
 from ifmixup.training.epoch_bar import epoch_bar, figures
 
 SETTINGS = Settings(hidden=4, layers=1, epochs=3)
 
 
 def test_it_shows_epoch_loss_and_metric(mutag, capsys):
-    training = Training(SETTINGS, mutag, train=torch.arange(90), test=torch.arange(90, 188))
+    training = Trainer(SETTINGS, mutag, train=torch.arange(90), test=torch.arange(90, 188))
     with epoch_bar(3) as show:
         training.run_epoch()
         show(training)
@@ -17,6 +17,6 @@ def test_it_shows_epoch_loss_and_metric(mutag, capsys):
 
 
 def test_without_parts_to_look_at(mutag):
-    training = Training(SETTINGS, mutag, train=torch.arange(90))
+    training = Trainer(SETTINGS, mutag, train=torch.arange(90))
     training.run_epoch()
     assert figures(training) == f"loss {training.curves['train_loss'][0]:.4f}"

@@ -6,9 +6,9 @@ from torch.testing import assert_close
 from ifmixup.data import load
 from ifmixup.nn import GCN
 from ifmixup.nn.norm import MOMENTUM, BatchNorm
-from ifmixup.training import Settings, Training, pack
+from ifmixup.training import Settings, Trainer, pack
 from ifmixup.training.norm_statistics import measure_statistics
-from ifmixup.training.training import model_inputs
+from ifmixup.training.trainer import model_inputs
 
 DATA = pack(load("MUTAG")[:40])
 TRAIN, TEST = torch.arange(30), torch.arange(30, 40)
@@ -62,7 +62,7 @@ def test_a_model_without_batch_norm_is_left_alone():
 
 def trained(norm, method="none", epochs=3, **options):
     settings = Settings(method=method, norm=norm, hidden=8, layers=2, **options)
-    training = Training(settings, DATA, train=TRAIN, test=TEST, seed=0)
+    training = Trainer(settings, DATA, train=TRAIN, test=TEST, seed=0)
     for _ in range(epochs):
         training.run_epoch()
     return training

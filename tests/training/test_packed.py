@@ -6,7 +6,7 @@ from torch_geometric.data import Batch, Data
 
 from ifmixup.data import GraphDataset, load
 from ifmixup.errors import InputError
-from ifmixup.training import Packed, pack
+from ifmixup.training import PackedDataset, pack
 from task_graphs import with_labels, with_values
 
 
@@ -28,7 +28,7 @@ def test_what_is_known_of_the_data(mutag):
 
 
 def test_it_can_be_sent(mutag):
-    again = Packed.of(mutag.to_dict())
+    again = PackedDataset.of(mutag.to_dict())
     assert again.fingerprint == mutag.fingerprint
     assert torch.equal(again.batch(torch.tensor([3])).x, mutag.batch(torch.tensor([3])).x)
 
@@ -37,7 +37,7 @@ def test_it_can_be_saved_without_pickles(tmp_path):
     own = GraphDataset.of("own", with_labels(), split={"train": torch.arange(3)}, task="labels")
     packed = pack(own)
     torch.save(packed.to_dict(), tmp_path / "data.pt")
-    again = Packed.of(torch.load(tmp_path / "data.pt", weights_only=True, mmap=True))
+    again = PackedDataset.of(torch.load(tmp_path / "data.pt", weights_only=True, mmap=True))
     assert again.describe() == packed.describe()
     assert torch.equal(again.y.nan_to_num(9), packed.y.nan_to_num(9))
 
@@ -121,7 +121,7 @@ def test_what_a_dataset_says_of_itself_is_kept():
     assert packed.class_names == ["kind", "number"]
     assert packed.split["test"].tolist() == [50, 51]
     assert pack(own[:20]).split is None  # the places are those of the whole
-    again = Packed.of(packed.to_dict())
+    again = PackedDataset.of(packed.to_dict())
     assert again.describe() == packed.describe()
     assert again.split["train"].tolist() == list(range(40))
 

@@ -53,7 +53,7 @@ def test_the_metric_of_a_result():
 
 def test_under_the_papers_protocol_validation_is_trained_on(mutag, monkeypatch):
     seen = []
-    monkeypatch.setattr("ifmixup.training.training.Training.run_epoch", lambda self: (
+    monkeypatch.setattr("ifmixup.training.trainer.Trainer.run_epoch", lambda self: (
         seen.append(self.train.tolist()), setattr(self, "epoch", 6), self.latest.update(test={})
     ))  # fmt: skip
     result = run(replace(SPEC, protocol="paper"), mutag, FOLD)

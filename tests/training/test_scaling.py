@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from ifmixup.training import Packed, pack
+from ifmixup.training import PackedDataset, pack
 from ifmixup.training.scaling import Scaling
 from task_graphs import with_labels, with_values
 
@@ -38,7 +38,7 @@ def test_by_hand():
     assert scaling.outputs(torch.tensor([[-1.5]])).tolist() == [[5.0]]
 
 
-def changed(data: Packed, level: str, name: str, place: int) -> Packed:
+def changed(data: PackedDataset, level: str, name: str, place: int) -> PackedDataset:
     values = getattr(data.graphs, level)
     return replace(
         data, graphs=replace(data.graphs, **{level: {**values, name: bent(values[name], place)}})

@@ -14,9 +14,9 @@ from ifmixup.augment.drawing import draw_seed, hash_integers, numpy_generator
 from ifmixup.augment.method import Method
 from ifmixup.augment.mix_plan import MixPlan, check_ratio_options, draw_plan
 from ifmixup.augment.registry import register
-from ifmixup.errors import InputError, choose
+from ifmixup.errors import InputError, unknown_name
 from ifmixup.graphs import Graphs, concatenate, permute_nodes, ranges, select, split
-from ifmixup.mixable import mixable
+from ifmixup.mixable import check_mixable
 from ifmixup.mixing import check_ratios, mix_pairs
 
 
@@ -53,7 +53,7 @@ class IfMixup(Method):
         generator: Where randomness comes from; else torch's global generator.
     """
 
-    keeps_mirrored = True
+    keeps_undirected = True
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class IfMixup(Method):
         super().__init__(num_classes, generator=generator)
         check_ratio_options(alpha, beta, p, ratio)
         if pairing not in ("random", "same-size", "self"):
-            raise choose("pairing", pairing, ("random", "same-size", "self"))
+            raise unknown_name("pairing", pairing, ("random", "same-size", "self"))
         if shuffle_every is not None and shuffle_every < 1:
             raise InputError(f"shuffle_every must be at least 1, or None; got {shuffle_every}.")
         self.alpha, self.beta, self.p, self.ratio = alpha, beta, p, ratio
@@ -89,7 +89,7 @@ class IfMixup(Method):
 
     def prepare(self, graphs: Graphs) -> Graphs:
         """See that graphs can be mixed: each edge once, labels as rows."""
-        return mixable(graphs, self.drop, self.num_classes)
+        return check_mixable(graphs, self.drop, self.num_classes)
 
     def draw(self, graphs: Graphs) -> MixPlan:
         """Draw partners, ratios and node orders."""

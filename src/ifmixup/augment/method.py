@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch
 
-from ifmixup.batches import put_together, take_apart
+from ifmixup.batch import from_batch, to_batch
 from ifmixup.errors import InputTypeError
 from ifmixup.graphs import Graphs, select, split
 from ifmixup.labels import label_rows
@@ -31,10 +31,10 @@ class Method(torch.nn.Module):
     """
 
     #: Whether graphs whose edges are sorted by source and have their mirror images stay such.
-    keeps_mirrored: ClassVar[bool] = False
+    keeps_undirected: ClassVar[bool] = False
     #: Whether graphs of several batches may be drawn for and changed together, because a graph's
     #: change depends on no other graph. Otherwise every batch comes alone.
-    takes_together: ClassVar[bool] = False
+    per_graph: ClassVar[bool] = False
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -76,14 +76,14 @@ class Method(torch.nn.Module):
     def take(self, graphs: Graphs, batches: Sequence[Tensor]) -> list[Graphs]:
         """Cut batches from prepared graphs, and draw and apply a change.
 
-        A method that :attr:`takes_together` cuts and changes all in one go: for small graphs that
+        A method that :attr:`per_graph` cuts and changes all in one go: for small graphs that
         costs hardly more than one of them.
 
         Args:
             graphs: The prepared graphs.
             batches: The numbers of the graphs of each batch.
         """
-        if not self.takes_together:
+        if not self.per_graph:
             cut = (select(graphs, batch) for batch in batches)
             return [self.change(batch, self.draw(batch)) for batch in cut]
         together = select(graphs, torch.cat(list(batches)))
@@ -92,11 +92,11 @@ class Method(torch.nn.Module):
 
     def plan(self, batch: Batch) -> Any:
         """Draw what is to happen to ``batch``."""
-        return self.draw(self.prepare(take_apart(batch)))
+        return self.draw(self.prepare(from_batch(batch)))
 
     def augment(self, batch: Batch, plan: Any) -> Batch:
         """Do what ``plan`` says; the same plan gives the same batch."""
-        return put_together(self.change(self.prepare(take_apart(batch)), plan))
+        return to_batch(self.change(self.prepare(from_batch(batch)), plan))
 
     def mix_embeddings(self, h: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """Change representations ``[B, D]`` and label rows after READOUT; most methods do not."""
@@ -111,8 +111,8 @@ class Method(torch.nn.Module):
             )
         # A method that changes no graphs lets the batch through with all that it carries.
         if self.training and type(self).change is not Method.change:
-            graphs = self.prepare(take_apart(batch))
-            return put_together(self.change(graphs, self.draw(graphs)))
+            graphs = self.prepare(from_batch(batch))
+            return to_batch(self.change(graphs, self.draw(graphs)))
         batch = copy.copy(batch)
         if batch.y is not None:
             dtype = batch.x.dtype if batch.x is not None else torch.get_default_dtype()

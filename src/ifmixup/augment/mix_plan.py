@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ifmixup.augment.drawing import check_fraction
-from ifmixup.errors import InputError, choose
+from ifmixup.errors import InputError, unknown_name
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def check_ratio_options(alpha: float, beta: float, p: float, ratio: str) -> None
         raise InputError(f"Beta(alpha, beta) needs alpha > 0 and beta > 0; got ({alpha}, {beta}).")
     check_fraction("p", p)
     if ratio not in ("pair", "batch"):
-        raise choose("ratio", ratio, ("pair", "batch"))
+        raise unknown_name("ratio", ratio, ("pair", "batch"))
 
 
 def draw_plan(

@@ -30,8 +30,8 @@ class MixupGraph(Method):
         generator: Where randomness comes from; else torch's global generator.
     """
 
-    keeps_mirrored = True
-    takes_together = True
+    keeps_undirected = True
+    per_graph = True
 
     def __init__(
         self,

@@ -8,5 +8,5 @@ from ifmixup.augment.registry import register
 class NoMethod(Method):
     """The graphs as they are; only labels become rows."""
 
-    keeps_mirrored = True
-    takes_together = True
+    keeps_undirected = True
+    per_graph = True

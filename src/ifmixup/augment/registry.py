@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ifmixup.augment.method import Method
-from ifmixup.errors import choose
+from ifmixup.errors import unknown_name
 
 _METHODS: dict[str, type[Method]] = {}
 M = TypeVar("M", bound=type[Method])
@@ -31,7 +31,7 @@ def names() -> list[str]:
 def get(name: str) -> type[Method]:
     """The class of the method called ``name``."""
     if name not in _METHODS:
-        raise choose("method", name, names())
+        raise unknown_name("method", name, names())
     return _METHODS[name]
 
 
@@ -47,5 +47,5 @@ def create(name: str, num_classes: int | None = None, **options: Any) -> Method:
     allowed = [key for key in inspect.signature(cls).parameters if key != "num_classes"]
     for key in options:
         if key not in allowed:
-            raise choose(f"option of method {name!r}", key, allowed)
+            raise unknown_name(f"option of method {name!r}", key, allowed)
     return cls(num_classes, **options)

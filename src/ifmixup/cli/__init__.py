@@ -13,7 +13,7 @@ from ifmixup.cli import audit, compare, datasets, predict, report, reproduce, ru
 from ifmixup.cli.config import expand_config
 from ifmixup.cli.typed_words import TYPED
 from ifmixup.errors import IfmixupError
-from ifmixup.printable import printable_lines
+from ifmixup.safe_io import printable_lines
 from ifmixup.training.versions import versions
 
 DESCRIPTION = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ifmixup.errors import choose
+from ifmixup.errors import unknown_name
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
 
@@ -44,4 +44,4 @@ class EngineOptions:
                 gpus_per_run=self.gpus_per_run,
                 device=self.device,
             )
-        raise choose("engine", self.engine, ENGINES)
+        raise unknown_name("engine", self.engine, ENGINES)

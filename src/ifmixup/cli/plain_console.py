@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.console import Console
 
-from ifmixup.printable import printable_lines
+from ifmixup.safe_io import printable_lines
 
 
 class PlainConsole(Console):

@@ -12,7 +12,7 @@ from rich.console import Console
 from ifmixup.cli.engine_options import EngineOptions
 from ifmixup.cli.typed_words import TYPED
 from ifmixup.data import load
-from ifmixup.errors import InputError, choose
+from ifmixup.errors import InputError, unknown_name
 from ifmixup.paper.cell import Cell
 from ifmixup.paper.dataset_table import rich_table as dataset_table
 from ifmixup.paper.estimate import estimate
@@ -83,9 +83,9 @@ def reproduce(options: Annotated[ReproduceOptions, tyro.conf.arg(name="")]) -> i
         raise InputError(f"Which experiment? There are: {', '.join(NAMES)}.")
     for name in options.experiments:
         if name not in NAMES:
-            raise choose("experiment", name, NAMES)
+            raise unknown_name("experiment", name, NAMES)
     if options.search not in SEARCHES:
-        raise choose("search", options.search, SEARCHES)
+        raise unknown_name("search", options.search, SEARCHES)
     console = Console()
     if {"statistics", "all"} & set(options.experiments):
         console.print(dataset_table(options.root))

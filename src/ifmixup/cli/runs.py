@@ -11,8 +11,8 @@ from rich.console import Console
 
 from ifmixup.cli.plain_console import PlainConsole
 from ifmixup.cli.runs_table import marks, print_runs, print_studies
-from ifmixup.errors import InputError, choose
-from ifmixup.printable import printable
+from ifmixup.errors import InputError, unknown_name
+from ifmixup.safe_io import printable
 from ifmixup.study.exchange import import_runs
 from ifmixup.study.export import check_output, thinned
 from ifmixup.study.export import export as export_runs
@@ -107,4 +107,4 @@ def _say_what_there_is(store: Store, **wanted: str | None) -> None:
     for name, value in wanted.items():
         present = sorted({mark[name] for mark in there})
         if there and value is not None and value not in present:
-            raise choose(f"{name} in {store.path.parent}:", value, present)
+            raise unknown_name(f"{name} in {store.path.parent}:", value, present)

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ifmixup.errors import StoreError
-from ifmixup.printable import printable
+from ifmixup.safe_io import printable
 from ifmixup.study.record import Record
 from ifmixup.study.store import Store
 

@@ -16,7 +16,7 @@ from ifmixup.cli.source_options import SourceOptions
 from ifmixup.data.skipped import summary
 from ifmixup.errors import InputError
 from ifmixup.study.splits import make_splits
-from ifmixup.training import Fold, Packed, Settings, load_checkpoint, pack
+from ifmixup.training import Fold, PackedDataset, Settings, load_checkpoint, pack
 from ifmixup.training import train as run_training
 from ifmixup.training.epoch_bar import epoch_bar
 from ifmixup.training.recommended import recommended
@@ -129,14 +129,14 @@ def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> int:
 _NOT_PRINTED = ("source", "settings", "reading", "print_config")
 
 
-def _settings(options: TrainOptions, data: Packed) -> Settings:
+def _settings(options: TrainOptions, data: PackedDataset) -> Settings:
     """What is recommended, changed by what was typed."""
     plain, changes = Settings(), typed(options.settings)
     model, method = changes.get("model", plain.model), changes.get("method", plain.method)
     return recommended(data.name, model, method).with_(**changes)
 
 
-def _fold(options: TrainOptions, data: Packed) -> Fold:
+def _fold(options: TrainOptions, data: PackedDataset) -> Fold:
     """Which graphs are trained on, which choose the epoch, and which judge."""
     none = torch.empty(0, dtype=torch.long)
     if options.fold is not None:

@@ -9,7 +9,7 @@ from torch_geometric.data import Data, InMemoryDataset
 
 from ifmixup.data.encoder import FeatureEncoder
 from ifmixup.data.skipped import Skipped
-from ifmixup.errors import InputError, choose
+from ifmixup.errors import InputError, unknown_name
 
 METRICS = {
     "classes": ("accuracy", "roc_auc", "average_precision"),
@@ -107,7 +107,7 @@ class GraphDataset(InMemoryDataset):
 def check_task(task: str) -> str:
     """``task`` if there is such a task."""
     if task not in TASKS:
-        raise choose("task", str(task), TASKS)
+        raise unknown_name("task", str(task), TASKS)
     return task
 
 
@@ -118,7 +118,7 @@ def check_metric(metric: str | None, task: str) -> str:
         return fitting[0]
     known = dict.fromkeys(name for names in METRICS.values() for name in names)
     if metric not in known:
-        raise choose("metric", str(metric), known)
+        raise unknown_name("metric", str(metric), known)
     if metric not in fitting:
         raise InputError(
             f"The metric {metric!r} does not fit the task {task!r}. Use {' or '.join(fitting)}."

@@ -8,7 +8,7 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import scatter
 
-from ifmixup.errors import InputError, InputTypeError, choose
+from ifmixup.errors import InputError, InputTypeError, unknown_name
 
 
 class EdgeAttrToNodes(BaseTransform):
@@ -32,7 +32,7 @@ class EdgeAttrToNodes(BaseTransform):
 
     def __init__(self, reduce: str = "sum") -> None:
         if reduce not in ("sum", "mean"):
-            raise choose("reduce", str(reduce), ("sum", "mean"))
+            raise unknown_name("reduce", str(reduce), ("sum", "mean"))
         self.reduce = reduce
 
     def forward(self, data: Data) -> Data:

@@ -26,7 +26,7 @@ from ifmixup.data.raw import RawGraphs
 from ifmixup.data.skipped import Skips
 from ifmixup.data.targets import number_targets
 from ifmixup.data.text import floats, integers
-from ifmixup.errors import DatasetError, InputError, MissingExtraError, choose
+from ifmixup.errors import DatasetError, InputError, MissingExtraError, unknown_name
 
 PREFIX = "ogb:"
 """What the names of these datasets begin with: ``ogb:ogbg-molhiv``."""
@@ -112,7 +112,7 @@ def _facts(name: str) -> _Facts:
     with table.open(encoding="utf-8", newline="") as stream:
         header, *rows = csv.reader(stream)
     if name not in header[1:]:
-        raise choose("OGB dataset", name, header[1:])
+        raise unknown_name("OGB dataset", name, header[1:])
     facts = {row[0]: row[header.index(name)] for row in rows}
     if facts["task type"] not in _TASKS:
         raise InputError(

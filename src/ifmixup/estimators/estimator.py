@@ -20,7 +20,7 @@ from torch_geometric.data import Data
 from ifmixup.data import FeatureEncoder
 from ifmixup.errors import InputError, InputTypeError
 from ifmixup.prediction.predictor import Predictor
-from ifmixup.training import Packed, Settings, pack, train
+from ifmixup.training import PackedDataset, Settings, pack, train
 from ifmixup.training.epoch_bar import epoch_bar
 from ifmixup.training.graph_list import as_graphs
 
@@ -151,7 +151,7 @@ class GraphEstimator(BaseEstimator):
         outputs = self.predictor_.predict(as_graphs(graphs), device=self.device)
         return torch.cat(list(outputs)).numpy()
 
-    def _packed(self, graphs: Sequence[Data], targets: Tensor, task: str) -> Packed:
+    def _packed(self, graphs: Sequence[Data], targets: Tensor, task: str) -> PackedDataset:
         """The graphs as a training takes them, with their features encoded."""
         read = ("x", "edge_index", "edge_weight", *(["edge_attr"] if self.use_edge_attr else []))
         # Without what no model reads: it may be there in some graphs only.

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn.inits import reset
 
-from ifmixup.errors import InputError, choose
+from ifmixup.errors import InputError, unknown_name
 from ifmixup.nn.head import LastHead, SumHead
 from ifmixup.nn.inputs import check_edges, check_nodes
 from ifmixup.nn.layer import Layer
@@ -66,7 +66,7 @@ class GraphModel(nn.Module, ABC):
             ("jk", jk, JUMPS),
         ):
             if given not in allowed:
-                raise choose(kind, given, allowed)
+                raise unknown_name(kind, given, allowed)
         if num_layers < 1:
             raise InputError(f"num_layers is {num_layers}, but a model needs at least 1 layer.")
         if not 0 <= dropout <= 1:

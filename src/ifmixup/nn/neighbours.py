@@ -7,7 +7,7 @@ from functools import cached_property
 from torch import Tensor
 from torch_geometric import EdgeIndex
 
-from ifmixup.edge_keys import starts_of
+from ifmixup.edges import starts_of
 
 
 class Neighbours:
@@ -37,7 +37,7 @@ class Neighbours:
         mirrored: bool = False,
     ) -> None:
         self.ptr, self.source, self.target, self.order = ptr, source, target, order
-        self.is_mirrored = mirrored
+        self.is_undirected = mirrored
 
     @staticmethod
     def of(edge_index: Tensor, num_nodes: int) -> Neighbours:
@@ -87,7 +87,7 @@ class Neighbours:
     @cached_property
     def reverse(self) -> Neighbours:
         """The edges turned around, along which gradients flow; ``order`` leads here from there."""
-        if self.is_mirrored:
+        if self.is_undirected:
             return self
         source, order = self.source.sort(stable=True)
         return Neighbours(

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 import torch
 
 from ifmixup.study.engines.engine import Task
-from ifmixup.training import Fold, Packed, Settings, Training
+from ifmixup.training import Fold, PackedDataset, Settings, Trainer
 from ifmixup.training.run import reproducible
 
 STEPS = 6  # of a training are timed
 
 
-def estimate(tasks: Iterable[Task], data: Packed, workers: int) -> float:
+def estimate(tasks: Iterable[Task], data: PackedDataset, workers: int) -> float:
     """About how many seconds runs will take on so many workers.
 
     For each kind of run a few steps are timed, after one that warms up, and multiplied.
@@ -40,10 +40,10 @@ def estimate(tasks: Iterable[Task], data: Packed, workers: int) -> float:
     return total / workers
 
 
-def _seconds_a_graph(settings: Settings, data: Packed, fold: Fold) -> float:
+def _seconds_a_graph(settings: Settings, data: PackedDataset, fold: Fold) -> float:
     graphs = fold.train[torch.randperm(fold.train.numel())[: STEPS * settings.batch_size]]
     with reproducible():
-        training = Training(settings.with_(steps_per_epoch=None), data, train=graphs)
+        training = Trainer(settings.with_(steps_per_epoch=None), data, train=graphs)
         training.run_epoch()
         start = time.perf_counter()
         training.run_epoch()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ifmixup.data import NAMES
-from ifmixup.errors import choose
+from ifmixup.errors import unknown_name
 
 METHODS = ("none", "ifmixup", "mixup_graph", "drop_edge", "drop_node", "attribute_masking")
 MOLECULES = ("PTC_MR", "NCI109", "NCI1", "MUTAG", "ENZYMES", "PROTEINS")
@@ -228,5 +228,5 @@ EXPERIMENTS = {
 def find(name: str) -> Experiment:
     """The experiment called ``name``."""
     if name not in EXPERIMENTS:
-        raise choose("experiment", name, EXPERIMENTS)
+        raise unknown_name("experiment", name, EXPERIMENTS)
     return EXPERIMENTS[name]

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ifmixup.atomically import atomically
 from ifmixup.errors import StoreError
 from ifmixup.paper.cell import Cell, cell_from
 from ifmixup.paper.experiments import EXPERIMENTS
 from ifmixup.paper.plan import DatasetPlan
+from ifmixup.safe_io import atomically
 from ifmixup.study.store import Store
 from ifmixup.training import RunSpec
 

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ifmixup.data import load
-from ifmixup.errors import InputError, choose
+from ifmixup.errors import InputError, unknown_name
 from ifmixup.paper.experiments import EXPERIMENTS, Experiment, Variant, find
 from ifmixup.paper.scale import FOLDS, Scale
 from ifmixup.study.grid import PAPER_GRID, expand
 from ifmixup.study.splits import Splits, make_splits
 from ifmixup.study.study import Study
-from ifmixup.training import Packed, RunSpec, Settings, pack
+from ifmixup.training import PackedDataset, RunSpec, Settings, pack
 from ifmixup.training.recommended import recommended
 
 
@@ -49,7 +49,7 @@ class Trial:
 class DatasetPlan:
     """All trials on one dataset; trials of different experiments may share runs."""
 
-    data: Packed
+    data: PackedDataset
     splits: Splits
     trials: tuple[Trial, ...]
 
@@ -94,7 +94,7 @@ def plan(
     known = list(dict.fromkeys(each.name for one in chosen for each in one.variants))
     for variant in variants or ():
         if variant not in known:
-            raise choose("variant", variant, known)
+            raise unknown_name("variant", variant, known)
     for name in wanted:
         data = packed(name, scale.graphs, root)
         splits = _first_folds(
@@ -116,7 +116,7 @@ def _trial(
     experiment: Experiment,
     variant: Variant,
     protocol: str,
-    data: Packed,
+    data: PackedDataset,
     splits: Splits,
     scale: Scale,
     grid: bool,
@@ -137,7 +137,7 @@ def _trial(
 
 def packed(
     name: str, graphs: int | None = None, root: str | os.PathLike[str] | None = None
-) -> Packed:
+) -> PackedDataset:
     """A dataset, or about so many of its graphs, drawn with the same share of each class."""
     dataset = load(name, root)
     if graphs is None or len(dataset) <= graphs:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ifmixup.errors import choose
+from ifmixup.errors import unknown_name
 
 FOLDS = 10  # of every cross-validation; a smaller scale runs the first few of them
 
@@ -41,5 +41,5 @@ SCALES = {
 def scale_of(name: str) -> Scale:
     """The scale called ``name``."""
     if name not in SCALES:
-        raise choose("scale", name, SCALES)
+        raise unknown_name("scale", name, SCALES)
     return SCALES[name]

@@ -22,9 +22,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from ifmixup.atomically import atomically
 from ifmixup.paper.plan import packed
 from ifmixup.paper.scale import FOLDS
+from ifmixup.safe_io import atomically
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
 from ifmixup.study.grid import PAPER_GRID, Grid, expand
@@ -34,7 +34,7 @@ from ifmixup.study.splits import Splits, make_splits
 from ifmixup.study.steady import steady
 from ifmixup.study.store import Store
 from ifmixup.study.study import Study
-from ifmixup.training import Packed, Settings
+from ifmixup.training import PackedDataset, Settings
 from ifmixup.training.recommended import reference
 
 MODELS, METHODS = ("gcn", "gin"), ("none", "ifmixup")
@@ -50,7 +50,7 @@ _Scores = dict[Settings, float]
 
 
 def search(
-    data: Packed,
+    data: PackedDataset,
     store: Store,
     engine: Engine,
     *,
@@ -91,7 +91,7 @@ def search(
 
 
 def _scores(
-    data: Packed,
+    data: PackedDataset,
     splits: Splits,
     store: Store,
     engine: Engine,

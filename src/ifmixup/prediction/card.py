@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ifmixup.prediction.model_file import ModelFile, count_of, read_model_file
-from ifmixup.printable import printable
+from ifmixup.safe_io import printable
 from ifmixup.training.task import TITLES
 
 TASKS = {

@@ -15,7 +15,7 @@ from ifmixup.data.stored import is_stored
 from ifmixup.errors import CheckpointError
 from ifmixup.nn import MODELS
 from ifmixup.nn.model import GraphModel
-from ifmixup.printable import printable
+from ifmixup.safe_io import printable
 from ifmixup.training.checkpoint import load_checkpoint
 from ifmixup.training.scaling import Scaling
 from ifmixup.training.settings import Settings
@@ -66,7 +66,7 @@ def read_model_file(path: Path) -> ModelFile:
         raise CheckpointError(f"{path} is a damaged model file: {problem}") from error
     best = checkpoint.state.get("best")
     chosen = None
-    if isinstance(best, dict) and best.get("given_back") is True:
+    if isinstance(best, dict) and best.get("restored") is True:
         chosen = count_of(best.get("epoch"))
     return ModelFile(checkpoint.about, data, settings, model, scaling, epochs, chosen)
 

@@ -14,17 +14,17 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data, InMemoryDataset
 
-from ifmixup.batches import take_apart
+from ifmixup.batch import from_batch
 from ifmixup.data import FeatureEncoder
 from ifmixup.errors import InputError, InputTypeError
 from ifmixup.nn.model import GraphModel
 from ifmixup.prediction.check_graph import check_edges, shape_of
 from ifmixup.prediction.model_file import ModelFile, empty_model, read_model_file
-from ifmixup.printable import printable
+from ifmixup.safe_io import printable
 from ifmixup.training.run import choose_device
 from ifmixup.training.scaling import Scaling
 from ifmixup.training.settings import Settings
-from ifmixup.training.training import Training, model_inputs
+from ifmixup.training.trainer import Trainer, model_inputs
 
 BATCH_SIZE = 256  # graphs
 
@@ -38,8 +38,8 @@ class Predictor:
     Args:
         model: The trained model, on the CPU.
         settings: How it was trained.
-        data: What it was trained on, as :meth:`Packed.describe
-            <ifmixup.training.Packed.describe>` gives it.
+        data: What it was trained on, as :meth:`PackedDataset.describe
+            <ifmixup.training.PackedDataset.describe>` gives it.
         scaling: What features and values were standardised by, on the CPU.
 
     Attributes:
@@ -81,7 +81,7 @@ class Predictor:
         return Predictor(file.model, file.settings, file.data, file.scaling)
 
     @staticmethod
-    def of(training: Training) -> Predictor:
+    def of(training: Trainer) -> Predictor:
         """The model of a training as it is now; the training may go on without it."""
         data = training.data.describe()
         model = empty_model(training.settings, data)
@@ -186,7 +186,7 @@ class Predictor:
 
     def _outputs(self, model: GraphModel, batch: list[Data], device: torch.device) -> Tensor:
         with torch.no_grad():
-            graphs = take_apart(Batch.from_data_list(batch).to(device))
+            graphs = from_batch(Batch.from_data_list(batch).to(device))
             # doubles on the CPU: not every device has them
             return self._meaning(model(**model_inputs(graphs, mirrored=False)).cpu().double())
 

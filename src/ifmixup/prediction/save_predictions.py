@@ -11,10 +11,9 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
-from ifmixup.atomically import atomically
 from ifmixup.errors import InputError
 from ifmixup.prediction.predictions import Prediction
-from ifmixup.printable import printable
+from ifmixup.safe_io import atomically, printable
 
 STDOUT = "-"
 _JSON_NAMES = {"classes": "probabilities", "labels": "probabilities", "values": "values"}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ifmixup.atomically import atomically
 from ifmixup.errors import InputError, import_extra
+from ifmixup.safe_io import atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

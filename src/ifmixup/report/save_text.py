@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ifmixup.atomically import atomically
 from ifmixup.errors import InputError
+from ifmixup.safe_io import atomically
 
 
 def save_text(text: str, path: Path) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from ifmixup.errors import InputError
-from ifmixup.training import Packed
+from ifmixup.training import PackedDataset
 
 _HEAD = {"dataset": str, "data": str, "seed": int, "folds": list}
 PARTS = ("train", "validation", "test")
 
 
-def check_splits(values: Any, data: Packed, source: str) -> None:
+def check_splits(values: Any, data: PackedDataset, source: str) -> None:
     """Raise an :class:`InputError` that names the fold and says what is wrong with it.
 
     Args:

@@ -11,18 +11,18 @@ from typing import Any
 from torch_geometric.data import Data
 
 from ifmixup.data import load
-from ifmixup.errors import InputError, choose
+from ifmixup.errors import InputError, unknown_name
+from ifmixup.safe_io import folder_name
 from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
-from ifmixup.study.folder_name import folder_name
 from ifmixup.study.grid import PAPER_GRID, Grid, expand, load_grid
 from ifmixup.study.progress import Progress
 from ifmixup.study.search import NOTE, SEARCHES, halve
 from ifmixup.study.splits import Splits, load_splits, make_splits, own_splits
 from ifmixup.study.store import Store
 from ifmixup.study.study import Study
-from ifmixup.training import PROTOCOLS, Packed, RunSpec, Settings, pack
+from ifmixup.training import PROTOCOLS, PackedDataset, RunSpec, Settings, pack
 from ifmixup.training.recommended import recommended
 
 DEFAULT_FOLDER = Path("ifmixup-runs")
@@ -80,7 +80,7 @@ def compare(
             the dataset, the model and the method (:mod:`ifmixup.training.recommended`).
         **changes: Settings by name, such as ``epochs=100``, which differ from that.
     """
-    data = dataset if isinstance(dataset, Packed) else _packed(dataset, root)
+    data = dataset if isinstance(dataset, PackedDataset) else _packed(dataset, root)
 
     def base(model: str, method: str) -> Settings:
         chosen = settings or recommended(data.name, model, method)
@@ -93,9 +93,9 @@ def compare(
         raise InputError(f"All graphs of {data.name} are of one class: there is nothing to learn.")
     for protocol in protocols:
         if protocol not in PROTOCOLS:
-            raise choose("protocol", protocol, PROTOCOLS)
+            raise unknown_name("protocol", protocol, PROTOCOLS)
     if search not in SEARCHES:
-        raise choose("search", search, SEARCHES)
+        raise unknown_name("search", search, SEARCHES)
     if search == "halving" and grid is None:
         raise InputError("A search needs a grid to search: give grid='paper', or one of your own.")
     values = _grid(grid)
@@ -130,12 +130,12 @@ def compare(
         return Comparison(study, study.records(specs, store), place, notes)
 
 
-def _packed(dataset: str | Sequence[Data], root: str | os.PathLike[str] | None) -> Packed:
+def _packed(dataset: str | Sequence[Data], root: str | os.PathLike[str] | None) -> PackedDataset:
     return pack(load(dataset, root))
 
 
 def _splits(
-    data: Packed, path: str | os.PathLike[str] | None, folds: int, repeats: int, seed: int
+    data: PackedDataset, path: str | os.PathLike[str] | None, folds: int, repeats: int, seed: int
 ) -> Splits:
     """The folds of a file, else the dataset's own split, else folds that are drawn."""
     if path is not None:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from rich.console import Console
 
-from ifmixup.atomically import atomically
-from ifmixup.errors import choose
+from ifmixup.errors import unknown_name
+from ifmixup.safe_io import atomically
 from ifmixup.study.protocols import Run, read
 from ifmixup.study.reading import Reading
 from ifmixup.study.record import Record
@@ -138,7 +138,7 @@ class Comparison:
     def table(self, format: str = "text") -> str:
         """The table as ``text``, ``csv``, ``markdown``, ``latex`` or ``json``."""
         if format not in FORMATS:
-            raise choose("format", format, FORMATS)
+            raise unknown_name("format", format, FORMATS)
         return FORMATS[format][1](self.rows())
 
     def verdict(self) -> str:

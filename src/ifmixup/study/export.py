@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from ifmixup.atomically import atomically
 from ifmixup.errors import InputError, import_extra
+from ifmixup.safe_io import atomically
 from ifmixup.study.database import explained
 from ifmixup.study.flat import columns, flat
 from ifmixup.study.record import Record

@@ -15,7 +15,7 @@ from typing import Any, get_args, get_type_hints
 
 import yaml
 
-from ifmixup.errors import InputError, choose
+from ifmixup.errors import InputError, unknown_name
 from ifmixup.training import Settings
 from ifmixup.training.run_spec import digest
 
@@ -121,7 +121,7 @@ def check_grid(grid: Mapping[Any, Any]) -> dict[tuple[str, ...], list[dict[str, 
 def _check_name(name: str, used: list[str]) -> None:
     known = [field.name for field in fields(Settings)]
     if name not in known:
-        raise choose("setting", name, known)
+        raise unknown_name("setting", name, known)
     if name in ("model", "method"):
         raise InputError(f"A grid is for one model and method; choose them by --{name}s instead.")
     if used.count(name) > 1:

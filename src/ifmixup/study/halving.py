@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ifmixup.errors import InputError, choose
+from ifmixup.errors import InputError, unknown_name
 from ifmixup.study.protocols import Run, best_of_mean, defined, read, validation_score
 from ifmixup.study.reading import mean
 from ifmixup.training import PROTOCOLS
@@ -131,7 +131,7 @@ def score(protocol: str, runs: Sequence[Run], *, folds: int | None = None) -> fl
             NaN, not a mean over the folds where it did not. By default as many as there are.
     """
     if protocol not in PROTOCOLS:
-        raise choose("protocol", protocol, PROTOCOLS)
+        raise unknown_name("protocol", protocol, PROTOCOLS)
     if not runs or len(runs) < (folds or 0):
         return math.nan
     reading = read(runs)  # checks that they belong together

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 from sklearn.model_selection import StratifiedKFold
 
-from ifmixup.atomically import atomically
 from ifmixup.errors import InputError, StoreError
+from ifmixup.safe_io import atomically
 from ifmixup.study.check_splits import PARTS, check_splits
-from ifmixup.training import Fold, Packed
+from ifmixup.training import Fold, PackedDataset
 from ifmixup.training.run_spec import digest
 
 
@@ -109,7 +109,7 @@ class Splits:
         raise InputError(f"There is no repeat {repeat}, fold {fold}. There are: {known}.")
 
 
-def make_splits(data: Packed, *, folds: int = 10, repeats: int = 1, seed: int = 0) -> Splits:
+def make_splits(data: PackedDataset, *, folds: int = 10, repeats: int = 1, seed: int = 0) -> Splits:
     """Draw folds; the same seed gives the same folds on every machine.
 
     Those of classes are stratified: each has its part of every class. Those of labels and values
@@ -145,7 +145,7 @@ def make_splits(data: Packed, *, folds: int = 10, repeats: int = 1, seed: int = 
     return Splits(data.name, data.fingerprint, seed, tuple(made))
 
 
-def own_splits(data: Packed, *, repeats: int = 1, seed: int = 0) -> Splits:
+def own_splits(data: PackedDataset, *, repeats: int = 1, seed: int = 0) -> Splits:
     """The dataset's own split, as a single fold.
 
     Args:
@@ -170,7 +170,7 @@ def own_splits(data: Packed, *, repeats: int = 1, seed: int = 0) -> Splits:
     return Splits(data.name, data.fingerprint, seed, tuple(made))
 
 
-def load_splits(path: str | os.PathLike[str], data: Packed) -> Splits:
+def load_splits(path: str | os.PathLike[str], data: PackedDataset) -> Splits:
     """Read splits that :meth:`Splits.save` or anyone else wrote; nothing in the file is trusted.
 
     Args:
@@ -191,12 +191,12 @@ def load_splits(path: str | os.PathLike[str], data: Packed) -> Splits:
     return Splits(values["dataset"], values["data"], values["seed"], tuple(folds))
 
 
-def _strata(data: Packed) -> np.ndarray:
+def _strata(data: PackedDataset) -> np.ndarray:
     """The class of each graph; where there are no classes, all are of one."""
     return data.y.cpu().numpy() if data.task == "classes" else np.zeros(len(data), dtype=int)
 
 
-def _check_enough(data: Packed, y: np.ndarray, folds: int) -> None:
+def _check_enough(data: PackedDataset, y: np.ndarray, folds: int) -> None:
     """See that there is a graph of every class for every fold to test on."""
     classes, counts = np.unique(y, return_counts=True)
     rarest, least = int(classes[counts.argmin()]), int(counts.min())

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from ifmixup.errors import StoreError, choose
+from ifmixup.errors import StoreError, unknown_name
 from ifmixup.study.database import connect, explained
 from ifmixup.study.engines.engine import Outcome
 from ifmixup.study.record import STATUSES, Record
@@ -83,7 +83,7 @@ class Store:
     def keys(self, status: str | None = None) -> set[str]:
         """The keys of all runs, or of those that are ``done`` or ``failed``."""
         if status is not None and status not in STATUSES:
-            raise choose("status", status, STATUSES)
+            raise unknown_name("status", status, STATUSES)
         with explained(self.path):
             found = self._connection.execute(
                 "SELECT key FROM runs WHERE ? IN (status, '')", (status or "",)

@@ -10,7 +10,7 @@ from ifmixup.study.engines.engine import Engine, Task, Watcher
 from ifmixup.study.record import Record
 from ifmixup.study.splits import Splits
 from ifmixup.study.store import Store
-from ifmixup.training import Packed, RunSpec, Settings
+from ifmixup.training import PackedDataset, RunSpec, Settings
 
 Arm = tuple[str, str, str]  # protocol, model, method: one of those that are compared
 
@@ -26,7 +26,7 @@ class Study:
         settings: The candidates of each protocol, model and method; one, or a grid of them.
     """
 
-    data: Packed
+    data: PackedDataset
     splits: Splits
     seed: int
     settings: Mapping[Arm, Sequence[Settings]]

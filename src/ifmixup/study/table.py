@@ -13,7 +13,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from ifmixup.printable import printable, printable_lines
+from ifmixup.safe_io import printable, printable_lines
 from ifmixup.study.table_row import NOTE, Row
 from ifmixup.training.task import TITLES, is_fraction
 

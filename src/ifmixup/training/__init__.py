@@ -2,21 +2,21 @@
 
 from ifmixup.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from ifmixup.training.fit import train
-from ifmixup.training.packed import Packed, pack
+from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.run import Fold, RunResult, run
 from ifmixup.training.run_spec import PROTOCOLS, RunSpec
 from ifmixup.training.settings import Settings
-from ifmixup.training.training import Training
+from ifmixup.training.trainer import Trainer
 
 __all__ = [
     "PROTOCOLS",
     "Checkpoint",
     "Fold",
-    "Packed",
+    "PackedDataset",
     "RunResult",
     "RunSpec",
     "Settings",
-    "Training",
+    "Trainer",
     "load_checkpoint",
     "pack",
     "run",

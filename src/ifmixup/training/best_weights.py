@@ -7,7 +7,7 @@ from typing import Any
 
 from ifmixup.errors import InputError
 from ifmixup.training.score import Score, validation_score
-from ifmixup.training.training import Training
+from ifmixup.training.trainer import Trainer
 
 
 class BestWeights:
@@ -19,7 +19,7 @@ class BestWeights:
     Attributes:
         epoch: The best epoch so far, counted from 1.
         waited: How many epochs ago that was.
-        given_back: Whether the model has the best weights, so that there is no going on.
+        restored: Whether the model has the best weights, so that there is no going on.
     """
 
     def __init__(self, patience: int | None = None) -> None:
@@ -31,14 +31,14 @@ class BestWeights:
         self.waited = 0
         self.weights: dict[str, Any] = {}
         self.latest: dict[str, dict[str, float]] = {}
-        self.given_back = False
+        self.restored = False
 
     @property
     def over(self) -> bool:
         """Whether there is no hope of a better epoch."""
-        return self.given_back or (self.patience is not None and self.waited >= self.patience)
+        return self.restored or (self.patience is not None and self.waited >= self.patience)
 
-    def look(self, training: Training) -> None:
+    def look(self, training: Trainer) -> None:
         """Keep the weights if the epoch that was just trained is the best so far."""
         score = validation_score(training.curves)
         if self.score is None or score > self.score:
@@ -47,16 +47,16 @@ class BestWeights:
             self.latest = {name: dict(values) for name, values in training.latest.items()}
         self.waited = training.epoch - self.epoch
 
-    def give_back(self, training: Training) -> None:
+    def restore(self, training: Trainer) -> None:
         """Set the model to the best weights, and what was measured last to what they had."""
-        if not self.given_back:
+        if not self.restored:
             training.model.load_state_dict(self.weights)
             training.latest = self.latest
-        self.weights, self.given_back = {}, True
+        self.weights, self.restored = {}, True
 
     def state_dict(self) -> dict[str, Any]:
         """As tensors and plain values."""
-        names = ("score", "epoch", "waited", "weights", "latest", "given_back")
+        names = ("score", "epoch", "waited", "weights", "latest", "restored")
         return {name: getattr(self, name) for name in names}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -65,4 +65,4 @@ class BestWeights:
         self.score = None if score is None else (float(score[0]), float(score[1]))
         self.epoch, self.waited = int(state["epoch"]), int(state["waited"])
         self.weights, self.latest = dict(state["weights"]), dict(state["latest"])
-        self.given_back = bool(state["given_back"])
+        self.restored = bool(state["restored"])

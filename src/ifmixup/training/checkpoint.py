@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
-from ifmixup.atomically import atomically
 from ifmixup.errors import CheckpointError
+from ifmixup.safe_io import atomically
 
 FORMAT, VERSION = "ifmixup-checkpoint", 3
 
@@ -22,10 +22,10 @@ class Checkpoint:
 
     Attributes:
         about: Plain values that say what was trained, on what. ``data`` is what
-            :meth:`Packed.describe <ifmixup.training.Packed.describe>` gives, ``settings`` how it
-            was trained, ``versions`` what was installed, ``measured`` the metrics on graphs that
+            :meth:`~ifmixup.training.PackedDataset.describe` gives, ``settings`` how it was trained,
+            ``versions`` what was installed, ``measured`` the metrics on graphs that
             were held out; see :func:`ifmixup.training.fit.describe`.
-        state: What :meth:`~ifmixup.training.Training.state_dict` gave: ``model`` has the weights,
+        state: What :meth:`~ifmixup.training.Trainer.state_dict` gave: ``model`` has the weights,
             ``scaling`` what features and values were standardised by.
     """
 

@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from ifmixup.training.task import TITLES
-from ifmixup.training.training import Training
+from ifmixup.training.trainer import Trainer
 
 
 @contextmanager
-def epoch_bar(epochs: int) -> Iterator[Callable[[Training], None]]:
+def epoch_bar(epochs: int) -> Iterator[Callable[[Trainer], None]]:
     """A bar on stderr while it is open; what it gives is to be called after each epoch.
 
     Args:
@@ -28,13 +28,13 @@ def epoch_bar(epochs: int) -> Iterator[Callable[[Training], None]]:
     ) as progress:
         task = progress.add_task("", total=epochs, figures="")
 
-        def show(training: Training) -> None:
+        def show(training: Trainer) -> None:
             progress.update(task, completed=training.epoch, figures=figures(training))
 
         yield show
 
 
-def figures(training: Training) -> str:
+def figures(training: Trainer) -> str:
     """The loss of the last epoch, and the metric on each part that is looked at."""
     metric = training.data.metric
     told = f"loss {training.curves['train_loss'][-1]:.4f}"

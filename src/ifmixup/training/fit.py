@@ -15,11 +15,11 @@ from ifmixup.errors import CheckpointError, InputError
 from ifmixup.training.best_weights import BestWeights
 from ifmixup.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from ifmixup.training.loss import number_known
-from ifmixup.training.packed import Packed
+from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run import choose_device, reproducible
 from ifmixup.training.run_spec import digest
 from ifmixup.training.settings import Settings
-from ifmixup.training.training import Training
+from ifmixup.training.trainer import Trainer
 from ifmixup.training.versions import versions
 
 SAVE_EVERY = 1.0  # seconds, at the end of an epoch; the first epoch is saved at once
@@ -27,7 +27,7 @@ SAVE_EVERY = 1.0  # seconds, at the end of an epoch; the first epoch is saved at
 
 def train(
     settings: Settings,
-    data: Packed,
+    data: PackedDataset,
     *,
     train: Tensor,
     validation: Tensor | None = None,
@@ -37,8 +37,8 @@ def train(
     device: str = "cpu",
     save: Path | None = None,
     resume: bool = False,
-    each_epoch: Callable[[Training], None] | None = None,
-) -> Training:
+    each_epoch: Callable[[Trainer], None] | None = None,
+) -> Trainer:
     """Train a model; with ``save`` it survives being stopped at any moment.
 
     Args:
@@ -61,7 +61,7 @@ def train(
     if best is not None and validation is not None:
         about |= {"validated_on": digest(validation.tolist()), "patience": patience}
     with reproducible():
-        training = Training(
+        training = Trainer(
             settings,
             data.to(choose_device(device)),
             train=train,
@@ -82,13 +82,13 @@ def train(
                 save_checkpoint(save, _checkpoint(about, training, best))
                 saved = time.monotonic()
         if best is not None:
-            best.give_back(training)
+            best.restore(training)
         if save is not None:
             save_checkpoint(save, _checkpoint(about, training, best))
     return training
 
 
-def describe(settings: Settings, data: Packed, train: Tensor, seed: int) -> dict[str, Any]:
+def describe(settings: Settings, data: PackedDataset, train: Tensor, seed: int) -> dict[str, Any]:
     """What a checkpoint says of itself: all that its weights depend on."""
     return {
         "data": data.describe(),
@@ -101,7 +101,7 @@ def describe(settings: Settings, data: Packed, train: Tensor, seed: int) -> dict
 
 
 def _best_weights(
-    data: Packed, validation: Tensor | None, patience: int | None
+    data: PackedDataset, validation: Tensor | None, patience: int | None
 ) -> BestWeights | None:
     if validation is not None and validation.numel():
         known = number_known(data.y[validation.to(data.y.device)])
@@ -119,7 +119,7 @@ def _best_weights(
     return None
 
 
-def _checkpoint(about: dict[str, Any], training: Training, best: BestWeights | None) -> Checkpoint:
+def _checkpoint(about: dict[str, Any], training: Trainer, best: BestWeights | None) -> Checkpoint:
     state = training.state_dict()
     if best is not None:
         state["best"] = best.state_dict()
@@ -129,7 +129,7 @@ def _checkpoint(about: dict[str, Any], training: Training, best: BestWeights | N
     return Checkpoint(about, state)
 
 
-def _measured(training: Training, best: BestWeights | None) -> dict[str, Any] | None:
+def _measured(training: Trainer, best: BestWeights | None) -> dict[str, Any] | None:
     """What the model's weights do on graphs that were held out; None if there are none.
 
     The graphs that chose the epoch speak only where there are no others: they flatter it.
@@ -139,15 +139,13 @@ def _measured(training: Training, best: BestWeights | None) -> dict[str, Any] | 
             return {
                 "part": part,
                 "graphs": sum(y.size(0) for _, y in training.looked_at[part]),
-                "epoch": best.epoch if best is not None and best.given_back else training.epoch,
+                "epoch": best.epoch if best is not None and best.restored else training.epoch,
                 "metrics": training.latest[part],
             }
     return None
 
 
-def _resume(
-    path: Path, about: dict[str, Any], training: Training, best: BestWeights | None
-) -> None:
+def _resume(path: Path, about: dict[str, Any], training: Trainer, best: BestWeights | None) -> None:
     checkpoint = load_checkpoint(path)
     _check_same(path, checkpoint.about, about)
     try:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from ifmixup.batches import put_together, take_apart
+from ifmixup.batch import from_batch, to_batch
 from ifmixup.data.dataset import check_metric
 from ifmixup.data.describe import continuous
 from ifmixup.errors import InputError
@@ -23,7 +23,7 @@ _LEARNT = ("task", "metric", "class_names", "encoder", "continuous")
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedDataset:
     """All graphs of a dataset in one :class:`~ifmixup.graphs.Graphs`, and what is learnt of them.
 
     Attributes:
@@ -87,14 +87,14 @@ class Packed:
 
     def batch(self, index: Tensor) -> Batch:
         """The batch of the graphs numbered ``index``."""
-        return put_together(select(self.graphs, index))
+        return to_batch(select(self.graphs, index))
 
-    def without_edge_attr(self) -> Packed:
+    def without_edge_attr(self) -> PackedDataset:
         """The same without edge attributes, for models that do not read them."""
         edges = {name: value for name, value in self.graphs.edges.items() if name != "edge_attr"}
         return replace(self, graphs=replace(self.graphs, edges=edges))
 
-    def to(self, device: torch.device) -> Packed:
+    def to(self, device: torch.device) -> PackedDataset:
         """The same on another device.
 
         Values stay where they are: they are doubles, which not every device has, until
@@ -136,13 +136,13 @@ class Packed:
         }
 
     @staticmethod
-    def of(values: dict[str, Any]) -> Packed:
+    def of(values: dict[str, Any]) -> PackedDataset:
         """The inverse of :meth:`to_dict`."""
         graphs = Graphs(
             *(values[key] for key in ("nodes", "edges", "graphs", "node_ptr", "edge_ptr"))
         )
         names = ("name", "num_outputs", "fingerprint", *_LEARNT, "split")
-        return Packed(graphs=graphs, **{name: values[name] for name in names})
+        return PackedDataset(graphs=graphs, **{name: values[name] for name in names})
 
 
 def pack(
@@ -151,7 +151,7 @@ def pack(
     *,
     task: str | None = None,
     metric: str | None = None,
-) -> Packed:
+) -> PackedDataset:
     """Pack a dataset of graphs with targets ``y``.
 
     Without a ``task``, the dataset's own is taken, and else what ``y`` looks like: one integer a
@@ -182,13 +182,13 @@ def pack(
         if plain:
             _check_same(place, kept, plain[0])
         plain.append(Data(**kept))
-    graphs = take_apart(Batch.from_data_list(plain))
+    graphs = from_batch(Batch.from_data_list(plain))
     columns = _continuous(graphs)
     _check_finite_edges(graphs)
     class_names = getattr(dataset, "class_names", None)
     encoder = getattr(dataset, "encoder", None)
     fingerprint = _fingerprint(graphs, _differently(task, metric, columns))
-    return Packed(
+    return PackedDataset(
         # a name of its own, so that two lists of graphs do not share a study
         name=name or getattr(dataset, "name", None) or f"graphs-{fingerprint[:8]}",
         graphs=graphs,

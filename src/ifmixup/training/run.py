@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from ifmixup.errors import InputError
-from ifmixup.training.packed import Packed
+from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run_spec import RunSpec
 from ifmixup.training.score import Score, metric_of, validation_score
-from ifmixup.training.training import Training
+from ifmixup.training.trainer import Trainer
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class RunResult:
 
 def run(
     spec: RunSpec,
-    data: Packed,
+    data: PackedDataset,
     fold: Fold,
     *,
     device: str = "cpu",
@@ -86,7 +86,7 @@ def run(
     holdout = spec.protocol == "holdout"
     train = fold.train if holdout else torch.cat([fold.train, fold.validation])
     with reproducible():
-        training = Training(
+        training = Trainer(
             spec.settings,
             data.to(choose_device(device)),
             train=train,

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ifmixup.errors import choose
+from ifmixup.errors import unknown_name
 from ifmixup.training.settings import Settings
 
 PROTOCOLS = ("holdout", "paper")
@@ -42,7 +42,7 @@ class RunSpec:
 
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
-            raise choose("protocol", self.protocol, PROTOCOLS)
+            raise unknown_name("protocol", self.protocol, PROTOCOLS)
 
     @property
     def key(self) -> str:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ifmixup.graphs import Graphs
-from ifmixup.training.packed import Packed
+from ifmixup.training.packed import PackedDataset
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Scaling:
     y_std: Tensor
 
     @staticmethod
-    def fit(data: Packed, train: Tensor) -> Scaling:
+    def fit(data: PackedDataset, train: Tensor) -> Scaling:
         """Learn from the graphs numbered ``train``, and from no others.
 
         Args:

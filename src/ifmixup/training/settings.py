@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from ifmixup import augment
-from ifmixup.errors import InputError, choose
+from ifmixup.errors import InputError, unknown_name
 from ifmixup.nn import MODELS
 
 NORMS = ("batch", "exact", "none")
@@ -87,9 +87,9 @@ class Settings:
             value = _as_type(field.name, getattr(self, field.name), _types()[field.name])
             object.__setattr__(self, field.name, value)
         if self.model not in MODELS:
-            raise choose("model", self.model, MODELS)
+            raise unknown_name("model", self.model, MODELS)
         if self.norm not in NORMS:
-            raise choose("norm", self.norm, NORMS)
+            raise unknown_name("norm", self.norm, NORMS)
         for name in ("epochs", "halve_every", "batch_size", "hidden", "layers"):
             if getattr(self, name) < 1:
                 raise InputError(f"{name} must be at least 1; got {getattr(self, name)}.")
@@ -113,7 +113,7 @@ class Settings:
     def method_options(self) -> dict[str, Any]:
         """The options that the method takes."""
         if self.method not in augment.names():
-            raise choose("method", self.method, augment.names())
+            raise unknown_name("method", self.method, augment.names())
         taken = inspect.signature(augment.get(self.method)).parameters
         return {name: value for name, value in asdict(self).items() if name in taken}
 
@@ -150,7 +150,7 @@ class Settings:
         known = [field.name for field in fields(self)]
         for name in changes:
             if name not in known:
-                raise choose("setting", name, known)
+                raise unknown_name("setting", name, known)
         return replace(self, **changes)
 
     @staticmethod

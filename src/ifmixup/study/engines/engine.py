@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ifmixup.training import Fold, Packed, RunResult, RunSpec
+from ifmixup.training import Fold, PackedDataset, RunResult, RunSpec
 from ifmixup.training.versions import versions
 
 Task = tuple[RunSpec, Fold]
@@ -52,7 +52,7 @@ class Engine(Protocol):
     """Executes runs; outcomes come as they finish, each run once, in any order."""
 
     def execute(
-        self, tasks: Sequence[Task], data: Packed, watcher: Watcher | None = None
+        self, tasks: Sequence[Task], data: PackedDataset, watcher: Watcher | None = None
     ) -> Generator[Outcome, None, None]:
         """Execute all ``tasks``. Closing the iterator ends what is still running."""
         ...

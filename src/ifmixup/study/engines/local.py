@@ -13,7 +13,7 @@ import torch
 from ifmixup.errors import InputError, StoreError
 from ifmixup.study.engines.crew import Crew
 from ifmixup.study.engines.engine import Outcome, Task, Watcher
-from ifmixup.training import Packed
+from ifmixup.training import PackedDataset
 from ifmixup.training.run import choose_device
 
 
@@ -40,7 +40,7 @@ class LocalEngine:
         choose_device(device)  # says what is there, before anything starts
 
     def execute(
-        self, tasks: Sequence[Task], data: Packed, watcher: Watcher | None = None
+        self, tasks: Sequence[Task], data: PackedDataset, watcher: Watcher | None = None
     ) -> Generator[Outcome, None, None]:
         """Execute all ``tasks``; closing the iterator ends the workers."""
         if not tasks:
@@ -53,7 +53,7 @@ class LocalEngine:
 
 
 @contextmanager
-def _saved(data: Packed) -> Iterator[Path]:
+def _saved(data: PackedDataset) -> Iterator[Path]:
     """The dataset in a temporary file, for the workers to map."""
     descriptor, name = tempfile.mkstemp(prefix="ifmixup-", suffix=".pt")
     os.close(descriptor)

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from ifmixup.study.engines.engine import Outcome, Task
-from ifmixup.training import Fold, Packed, RunResult, RunSpec, run
+from ifmixup.training import Fold, PackedDataset, RunResult, RunSpec, run
 from ifmixup.training.versions import versions
 
 Message = dict[str, Any]
@@ -23,7 +23,7 @@ def order(task: Task, device: str) -> Message:
 
 
 def perform(
-    message: Message, data: Packed, each_epoch: Callable[[int], None] | None = None
+    message: Message, data: PackedDataset, each_epoch: Callable[[int], None] | None = None
 ) -> Message:
     """Do what an :func:`order` says; the answer is a result, or the error that was raised."""
     answer: Message = {"host": socket.gethostname(), "versions": versions()}

@@ -19,7 +19,7 @@ from torch import Tensor
 from ifmixup.errors import InputError, import_extra
 from ifmixup.study.engines.engine import Outcome, Task, Watcher
 from ifmixup.study.engines.messages import Message, order, outcome, perform
-from ifmixup.training import Packed, RunSpec
+from ifmixup.training import PackedDataset, RunSpec
 
 AHEAD = 4  # how many runs a slot are submitted at once: none idles, and the cluster is not flooded
 CANCELS = 15  # how often, once a second, a run is cancelled that does not end
@@ -63,7 +63,7 @@ class RayEngine:
         self.retries = retries
 
     def execute(
-        self, tasks: Sequence[Task], data: Packed, watcher: Watcher | None = None
+        self, tasks: Sequence[Task], data: PackedDataset, watcher: Watcher | None = None
     ) -> Generator[Outcome, None, None]:
         """Execute all ``tasks``; closing the iterator cancels what is left.
 
@@ -82,7 +82,7 @@ class RayEngine:
                 yield found
 
     def _work(
-        self, ray: ModuleType, tasks: Sequence[Task], data: Packed, watcher: Watcher | None
+        self, ray: ModuleType, tasks: Sequence[Task], data: PackedDataset, watcher: Watcher | None
     ) -> Generator[Outcome, None, None]:
         # Ray's own retries are off: they have no end for a run that is out of memory.
         remote = ray.remote(_perform).options(
@@ -178,7 +178,7 @@ def _cancel(ray: ModuleType, references: list[Any]) -> None:
 
 
 def _perform(message: Message, arrays: dict[str, Any]) -> Message:
-    return perform(message, Packed.of(_to_tensors(arrays)))
+    return perform(message, PackedDataset.of(_to_tensors(arrays)))
 
 
 def _to_arrays(values: dict[str, Any]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from typing import TextIO
 import torch
 
 from ifmixup.study.engines.messages import Message, perform
-from ifmixup.training import Packed
+from ifmixup.training import PackedDataset
 
 SECONDS_BETWEEN_EPOCHS = 0.3  # a display needs no more
 
@@ -33,7 +33,7 @@ def main(data_file: Path) -> None:
     threading.Thread(target=_listen, args=(orders, waiting, data_file), daemon=True).start()
     torch.set_num_threads(1)
     # Mapped, not read: all workers share the same pages of memory.
-    data = Packed.of(torch.load(data_file, mmap=True, weights_only=True))
+    data = PackedDataset.of(torch.load(data_file, mmap=True, weights_only=True))
     # What was printed while modules were imported may have left a line without its end.
     answers.write("\n")
     _say(answers, {"ready": True})

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from ifmixup.atomically import atomically
+from ifmixup.data import NAMES
+from ifmixup.safe_io import atomically, folder_name, printable, printable_lines
 
 
 def test_replaces_what_was_there_and_leaves_nothing_else(tmp_path: Path) -> None:
@@ -61,3 +62,46 @@ def test_two_at_once_do_not_mix(tmp_path: Path) -> None:
         thread.join()
     assert path.read_text() in "ab"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_terminal_obeys_nothing():
+    assert printable("a\x1b[2Jb\nc\u202ed é λ") == "a?[2Jb?c?d é λ"
+
+
+def test_long_texts_are_cut():
+    assert printable("abcdef", 4) == "abc…"
+    assert printable("abcd", 4) == "abcd"
+
+
+def test_anything_has_a_text():
+    assert printable(None) == "None"
+    assert printable(["a"]) == "['a']"
+
+
+def test_all_of_it():
+    assert printable("x" * 500, None) == "x" * 500
+
+
+def test_lines_stay_lines():
+    assert printable_lines("a\x1b[2J\nb\rc\n") == "a?[2J\nb?c\n"
+
+
+@pytest.mark.parametrize("name", [*NAMES, "ogbg-molhiv", "graphs-0a1b2c3d", "Größe", "mol.v2"])
+def test_usual_names_stay(name):
+    assert folder_name(name) == name
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("../../evil", "_.._evil"),
+        ("/etc", "_etc"),
+        ("a\\b:c d\x1b", "a_b_c_d_"),
+        (".hidden", "hidden"),
+        ("..", "graphs"),
+        ("", "graphs"),
+        ("x" * 300, "x" * 100),
+    ],
+)
+def test_others_are_made_safe(name, expected):
+    assert folder_name(name) == expected

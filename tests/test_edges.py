@@ -2,7 +2,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifmixup.edge_keys import edge_keys, edges_of_keys, merge_pair, starts_of
+from ifmixup.edges import edge_keys, edges_of_keys, merge_pair, starts_of
 
 
 def test_keys_by_hand_and_back():

@@ -16,7 +16,7 @@ from ifmixup.graphs import Graphs, edge_pointers, graph_of, pointers
 _STRUCTURE = {"batch", "ptr", "num_nodes"}
 
 
-def take_apart(batch: Data) -> Graphs:
+def from_batch(batch: Data) -> Graphs:
     """Take a ``Batch`` apart by level; a ``Data`` is a batch of one. Tensors are shared, not
     copied.
 
@@ -77,7 +77,7 @@ def take_apart(batch: Data) -> Graphs:
     return _group_edges(nodes, edges, graphs, node_ptr)
 
 
-def put_together(graphs: Graphs) -> Batch:
+def to_batch(graphs: Graphs) -> Batch:
     """The ``Batch`` of ``graphs``, as ``Batch.from_data_list`` would have made it."""
     node_ptr, num_graphs = graphs.node_ptr, graphs.num_graphs
     batch = Batch(

@@ -15,14 +15,14 @@ from torch import Tensor
 
 from ifmixup import augment
 from ifmixup.errors import InputError, TrainingError
-from ifmixup.graphs import Graphs, is_mirrored, select
+from ifmixup.graphs import Graphs, is_undirected, select
 from ifmixup.nn import MODELS, Neighbours
 from ifmixup.training.flat_adamw import FlatAdamW
 from ifmixup.training.flat_parameters import flatten_parameters, is_flat
 from ifmixup.training.loss import loss_of, number_known
 from ifmixup.training.metrics import metrics
 from ifmixup.training.norm_statistics import measure_statistics
-from ifmixup.training.packed import Packed
+from ifmixup.training.packed import PackedDataset
 from ifmixup.training.scaling import Scaling
 from ifmixup.training.settings import Settings
 from ifmixup.training.task import LOSSES
@@ -30,7 +30,7 @@ from ifmixup.training.task import LOSSES
 NODES_AT_ONCE = 10_000  # batches are prepared together up to about so many nodes
 
 
-class Training:
+class Trainer:
     """A model, its optimiser and its random state, ready for the next epoch.
 
     Continuous features and values are standardised as the graphs to train on have them; features of
@@ -49,7 +49,7 @@ class Training:
     def __init__(
         self,
         settings: Settings,
-        data: Packed,
+        data: PackedDataset,
         *,
         train: Tensor,
         validation: Tensor | None = None,
@@ -84,9 +84,9 @@ class Training:
         self.optimizer = FlatAdamW(
             flatten_parameters(self.model), settings.learning_rate, settings.weight_decay
         )
-        mirrored = is_mirrored(self.data.graphs)
+        mirrored = is_undirected(self.data.graphs)
         self.graphs = self.method.prepare(self.data.graphs)
-        self.mirrored = mirrored and self.method.keeps_mirrored
+        self.mirrored = mirrored and self.method.keeps_undirected
         nodes_a_batch = settings.batch_size * self.graphs.num_nodes / self.graphs.num_graphs
         self.batches_at_once = max(1, int(NODES_AT_ONCE / nodes_a_batch))
         # Graphs that are only looked at are batched once.
@@ -139,7 +139,7 @@ class Training:
             batches = (model_inputs(graphs, self.mirrored) for graphs in self._training_batches())
             measure_statistics(self.model, batches)
         for name in self.looked_at:
-            self.latest[name] = self.look_at(name)
+            self.latest[name] = self.evaluate(name)
             found, metric = self.latest[name], self.data.metric
             self.curves[f"{name}_{metric}"].append(found[metric])
             self.curves[f"{name}_loss"].append(found[LOSSES[self.data.task]])
@@ -150,13 +150,13 @@ class Training:
         """Lay the weights out anew if someone has moved, copied or cleared them."""
         if not all(parameter.requires_grad for parameter in self.model.parameters()):
             raise TrainingError(
-                "A parameter of the model was frozen (requires_grad is False), but a Training "
+                "A parameter of the model was frozen (requires_grad is False), but a Trainer "
                 "trains all of them. Write a loop of your own to train a part."
             )
         if not is_flat(self.model, self.optimizer.weights):
             self.optimizer.follow(flatten_parameters(self.model))
 
-    def look_at(self, name: str) -> dict[str, float]:
+    def evaluate(self, name: str) -> dict[str, float]:
         """The metrics on ``validation`` or ``test``."""
         self.model.eval()
         with torch.inference_mode():
@@ -235,7 +235,7 @@ class Training:
         return [(model_inputs(graphs, mirrored), graphs.graphs["y"]) for graphs in cut]
 
 
-def _scaling(data: Packed, train: Tensor) -> Scaling:
+def _scaling(data: PackedDataset, train: Tensor) -> Scaling:
     """What the training graphs are standardised by; there must be something to learn from them."""
     if data.task != "classes" and not int(number_known(data.y[train.to(data.y.device)])):
         raise InputError(
@@ -250,7 +250,7 @@ def model_inputs(graphs: Graphs, mirrored: bool) -> dict[str, Any]:
 
     Args:
         graphs: The graphs.
-        mirrored: Whether they are known to be :func:`~ifmixup.graphs.is_mirrored`, which saves
+        mirrored: Whether they are known to be :func:`~ifmixup.graphs.is_undirected`, which saves
             sorting their edges.
     """
     edge_index = graphs.edge_index

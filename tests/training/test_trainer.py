@@ -6,19 +6,19 @@ import torch.nn.functional as F
 from torch_geometric.data import Data
 
 from ifmixup import augment
-from ifmixup.batches import take_apart
+from ifmixup.batch import from_batch
 from ifmixup.data import load
 from ifmixup.errors import InputError, TrainingError
 from ifmixup.nn import MODELS
-from ifmixup.training import Packed, Settings, Training, pack
-from ifmixup.training.training import model_inputs
+from ifmixup.training import PackedDataset, Settings, Trainer, pack
+from ifmixup.training.trainer import model_inputs
 from task_graphs import with_labels, with_values
 
 TINY = {"epochs": 3, "hidden": 8, "layers": 2}
 
 
-def training(data, seed=0, **settings) -> Training:
-    return Training(
+def training(data, seed=0, **settings) -> Trainer:
+    return Trainer(
         Settings(**{**TINY, **settings}),
         data,
         train=torch.arange(100),
@@ -28,7 +28,7 @@ def training(data, seed=0, **settings) -> Training:
     )
 
 
-def directed() -> Packed:
+def directed() -> PackedDataset:
     """Directed graphs with weights, their edges in no order: some repeated, some loops."""
     generator = torch.Generator().manual_seed(0)
     data = [
@@ -43,7 +43,7 @@ def directed() -> Packed:
     return pack(data, "directed")
 
 
-def loss_by_hand(one: Training) -> float:
+def loss_by_hand(one: Trainer) -> float:
     """The loss of the first step: the model and the method on a batch that PyG would make."""
     one.model.train()
     batch = one.data.batch(next(one._indices()))
@@ -51,7 +51,7 @@ def loss_by_hand(one: Training) -> float:
     return F.cross_entropy(logits, y).item()
 
 
-def weights(one: Training) -> list[torch.Tensor]:
+def weights(one: Trainer) -> list[torch.Tensor]:
     return [value.clone() for value in one.model.state_dict().values()]
 
 
@@ -96,7 +96,7 @@ def test_eight_graphs_are_learnt_by_heart(mutag, model):
     settings = Settings(
         model=model, epochs=400, batch_size=8, hidden=32, layers=3, dropout=0.0, halve_every=1000
     )
-    one = Training(settings, mutag, train=chosen, test=chosen)
+    one = Trainer(settings, mutag, train=chosen, test=chosen)
     for _ in range(400):
         one.run_epoch()
         if one.curves["test_loss"][-1] < 1e-3:
@@ -127,7 +127,7 @@ def test_looking_does_not_change_the_training(mutag):
         one = training(mutag)
         one.run_epoch()
         for _ in range(looks):
-            one.look_at("test")
+            one.evaluate("test")
         one.run_epoch()
         curves.append(one.curves)
     assert curves[0] == curves[1]
@@ -175,10 +175,10 @@ def test_edge_attributes_reach_gin(mutag):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("method", augment.names())
 def test_directed_graphs_are_trained_on_as_the_model_reads_their_batch(model, method):
-    def make() -> Training:
+    def make() -> Trainer:
         settings = Settings(model=model, method=method, hidden=8, layers=2, batch_size=7, epochs=1)
         data = directed()
-        return Training(settings, data, train=torch.arange(7), test=torch.arange(7, 10))
+        return Trainer(settings, data, train=torch.arange(7), test=torch.arange(7, 10))
 
     one = make()
     assert not one.mirrored
@@ -192,9 +192,9 @@ def test_directed_graphs_are_trained_on_as_the_model_reads_their_batch(model, me
     assert one.curves["test_loss"][0] == pytest.approx(loss, rel=1e-5)
 
 
-def learn(data: Packed, method: str, **settings) -> Training:
+def learn(data: PackedDataset, method: str, **settings) -> Trainer:
     options = {"epochs": 20, "hidden": 16, "layers": 2, "readout": "mean", "dropout": 0.0}
-    one = Training(
+    one = Trainer(
         Settings(model="gin", method=method, **{**options, "batch_size": 10, **settings}),
         data,
         train=torch.arange(40),
@@ -311,11 +311,11 @@ def test_knowing_that_edges_are_mirrored_changes_no_loss(mutag, settings):
 @pytest.mark.parametrize("mirrored", [True, False])
 def test_what_the_model_takes(mirrored):
     x, edges = torch.ones(4, 1), torch.tensor([[0, 0, 1, 2, 3], [0, 1, 0, 3, 2]])
-    graphs = take_apart(Data(x=x, edge_index=edges, edge_weight=torch.rand(5), y=torch.tensor(0)))
+    graphs = from_batch(Data(x=x, edge_index=edges, edge_weight=torch.rand(5), y=torch.tensor(0)))
     inputs = model_inputs(graphs, mirrored)
     neighbours = inputs["edge_index"]
     if mirrored:
-        assert neighbours.is_mirrored
+        assert neighbours.is_undirected
         neighbours = torch.stack([neighbours.target, neighbours.source])
     assert torch.equal(neighbours, edges)
     assert inputs["edge_weight"] is graphs.edges["edge_weight"]
@@ -335,15 +335,15 @@ def test_how_many_batches_are_prepared_together_makes_no_difference(mutag, metho
     assert together.curves == alone.curves
 
 
-def clear(one: Training) -> None:
+def clear(one: Trainer) -> None:
     one.model.zero_grad()  # which sets gradients to None
 
 
-def convert(one: Training) -> None:
+def convert(one: Trainer) -> None:
     one.model.double().float()
 
 
-def assign(one: Training) -> None:
+def assign(one: Trainer) -> None:
     state = {name: value.clone() for name, value in one.model.state_dict().items()}
     one.model.load_state_dict(state, assign=True)
 

@@ -1,0 +1,564 @@
+"""Models and methods, ours and the user's: found by name, class or file, and described.
+
+A model or a method is named (``"gin"``), given as a class, or as ``"nets.py:Net"``. All three
+become a :class:`Component`: the class, and a :class:`ClassSpec` of plain values that says which
+class it is and with which options. Runs are stored with the spec; code is never stored.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeVar, get_type_hints
+
+from ifmixup.errors import ComponentError, InputError, InputTypeError, unknown_name
+from ifmixup.source_code import source_digest
+from ifmixup.values import Plain, as_type, is_plain, parse, same_names, short
+
+C = TypeVar("C", bound=type)
+
+_LABEL = re.compile(r"[^\x00-\x1f\x7f/\\=()]{1,60}")
+_TEXT = re.compile(r"(?:(?P<label>[^=()]+)=)?(?P<target>[^=()]+)(?:\((?P<options>.*)\))?", re.S)
+
+
+@dataclass(frozen=True)
+class ClassSpec:
+    """What a model or a method is, as plain values.
+
+    Attributes:
+        name: What tables call it, such as ``"gin"``, ``"Net"`` or ``"wide"``; unique in a study.
+        target: Where the class is: ``"ifmixup.nn:GIN"``, ``"nets.py:Net"`` or ``"pkg.nets:Net"``.
+        options: All its options, defaults included, sorted by name.
+        source: The digest of the user's code; None for a class of ifmixup.
+    """
+
+    name: str
+    target: str
+    options: tuple[tuple[str, Plain], ...] = ()
+    source: str | None = None
+
+    @property
+    def class_name(self) -> str:
+        """The name of the class itself."""
+        return self.target.rpartition(":")[2]
+
+    @property
+    def identity(self) -> list[Any]:
+        """What a run's key depends on: class, options and code, but neither label nor path."""
+        return [self.class_name, dict(self.options), self.source]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As values that JSON has."""
+        return {**vars(self), "options": dict(self.options)}
+
+    @staticmethod
+    def of(values: Any) -> ClassSpec:
+        """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
+        if not isinstance(values, dict):
+            raise InputError(
+                f"A model or a method is an object with its name; got {short(values)}."
+            )
+        same_names("The class", values, ClassSpec.__dataclass_fields__)
+        for name in ("name", "target"):
+            as_type(name, values[name], str)
+        options = values["options"]
+        if not isinstance(options, dict):
+            raise InputError(f"Options are an object of names and values; got {short(options)}.")
+        found = {str(key): as_type(str(key), value, None) for key, value in options.items()}
+        return ClassSpec(
+            values["name"],
+            values["target"],
+            tuple(sorted(found.items())),
+            as_type("source", values["source"], str | None),  # type: ignore[arg-type]
+        )
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a class: its type, and its default where it has one."""
+
+    name: str
+    hint: Any
+    default: Any = inspect.Parameter.empty
+
+    @property
+    def required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is inspect.Parameter.empty
+
+
+class Registry:
+    """The classes of one kind that have a name, and what the library itself gives to each.
+
+    Args:
+        kind: ``"model"`` or ``"method"``.
+        given: Parameters of a class that are not options, because the library fills them in.
+        needed: Those of them that every class must take.
+    """
+
+    def __init__(self, kind: str, given: Iterable[str], needed: Iterable[str] = ()) -> None:
+        self.kind, self.given, self.needed = kind, tuple(given), tuple(needed)
+        self._classes: dict[str, type] = {}
+        self._defaults: dict[str, dict[str, Plain]] = {}
+
+    def register(self, name: str, **defaults: Plain) -> Callable[[C], C]:
+        """Class decorator: make a class known as ``name``.
+
+        Args:
+            name: What commands call it.
+            **defaults: Options that have no default in the signature, or another one.
+        """
+
+        def decorate(cls: C) -> C:
+            self._classes[name], self._defaults[name] = cls, defaults
+            return cls
+
+        return decorate
+
+    def names(self) -> list[str]:
+        """All names, in alphabetical order."""
+        return sorted(self._classes)
+
+    def get(self, name: str) -> type:
+        """The class called ``name``."""
+        if name not in self._classes:
+            raise unknown_name(self.kind, name, self.names())
+        return self._classes[name]
+
+    def defaults(self, cls: type) -> dict[str, Plain]:
+        """The registered defaults of a class."""
+        return next((self._defaults[n] for n, each in self._classes.items() if each is cls), {})
+
+    def name_of(self, cls: type) -> str | None:
+        """What a class is called; None if it is not registered."""
+        return next((name for name, each in self._classes.items() if each is cls), None)
+
+    def options(self, cls: type) -> dict[str, Option]:
+        """The options of a class: its signature, less what the library gives.
+
+        A parameter whose default is not a plain value, such as an activation module, is not an
+        option. Types come from annotations, else from the default.
+        """
+        try:
+            hints = get_type_hints(cls.__init__)  # type: ignore[misc]
+        except Exception:  # an annotation may name what exists only while type checking
+            hints = {}
+        found: dict[str, Option] = {}
+        changed = self.defaults(cls)
+        for name, parameter in inspect.signature(cls).parameters.items():
+            named = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
+            default = changed.get(name, parameter.default)
+            if not named or name in self.given:
+                continue
+            if default is not parameter.empty and not is_plain(default):
+                continue
+            hint = hints.get(name)
+            if hint is None and default is not None and default is not parameter.empty:
+                hint = type(default)
+            found[name] = Option(name, hint, default)
+        return found
+
+    def takes_any(self, cls: type) -> bool:
+        """Whether a class takes options of any name, by ``**kwargs``."""
+        return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(cls).parameters.values())
+
+
+MODELS = Registry(
+    "model", ("in_channels", "out_channels", "edge_dim"), ("in_channels", "out_channels")
+)
+METHODS = Registry("method", ("num_classes", "generator"))
+_REGISTRIES = {"model": MODELS, "method": METHODS}
+
+# The user's classes by what their spec says of them, so that a run finds the class it was made for.
+_FOUND: dict[tuple[str, str | None], type] = {}
+
+
+@dataclass(frozen=True)
+class Component:
+    """A model or a method that was found: the class and what it is called with.
+
+    Attributes:
+        kind: ``"model"`` or ``"method"``.
+        spec: What it is, as plain values.
+        cls: The class.
+    """
+
+    kind: str
+    spec: ClassSpec
+    cls: type = field(compare=False)
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        return self.spec.name
+
+    def option_names(self) -> list[str]:
+        """The options that it takes."""
+        return list(_REGISTRIES[self.kind].options(self.cls))
+
+    def takes(self, name: str) -> bool:
+        """Whether ``name`` is one of its options."""
+        return name in self.option_names() or _REGISTRIES[self.kind].takes_any(self.cls)
+
+    def with_options(self, **changes: Any) -> Component:
+        """The same class with other options, checked and converted to their types."""
+        registry = _REGISTRIES[self.kind]
+        options = registry.options(self.cls)
+        values = dict(self.spec.options)
+        for name, value in changes.items():
+            if name not in options and not registry.takes_any(self.cls):
+                raise unknown_name(f"option of {self.kind} {self.name!r}", name, options)
+            hint = options[name].hint if name in options else None
+            what = f"The option {name} of {self.name}"
+            values[name] = as_type(what, value, hint)
+        return replace(self, spec=replace(self.spec, options=tuple(sorted(values.items()))))
+
+    def parse_option(self, name: str, text: str) -> Plain:
+        """The value that was typed for an option."""
+        option = _REGISTRIES[self.kind].options(self.cls).get(name)
+        return parse(f"The option {name} of {self.name}", text, option.hint if option else None)
+
+    def build(self, **given: Any) -> Any:
+        """An object of the class; of what the library gives it gets what it takes."""
+        return build(self.kind, self.spec, **given)
+
+
+def with_options(component: Any, *, name: str | None = None, **options: Any) -> Component:
+    """A model or a method with other options, as a variant of its own in a study.
+
+    Args:
+        component: A name such as ``"gin"`` or ``"ifmixup"``, a class, or ``"nets.py:Net"``.
+        name: What tables call it; by default the class's own name.
+        **options: The options that differ from the defaults.
+
+    Example:
+        >>> with_options("ifmixup", name="wide", alpha=1, beta=1).name
+        'wide'
+    """
+    kind = _kind(component)
+    found = resolve(kind, component).with_options(**options)
+    return found if name is None else _labelled(found, name)
+
+
+def resolve(kind: str, given: Any) -> Component:
+    """Find a model or a method.
+
+    Args:
+        kind: ``"model"`` or ``"method"``.
+        given: A registered name, a class, ``"nets.py:Net"``, ``"package.module:Net"``, one of these
+            with options and a name of its own (``"wide=ifmixup(alpha=1,beta=1)"``), or what
+            :func:`with_options` gives.
+
+    Raises:
+        InputError: If there is no such class, or an option is wrong; the message says what to do.
+    """
+    registry = _REGISTRIES[kind]
+    if isinstance(given, Component):
+        if given.kind != kind:
+            raise InputTypeError(f"{given.name!r} is a {given.kind}; a {kind} is needed here.")
+        return given
+    if isinstance(given, type):
+        return _described(registry, given, None, registry.name_of(given) or given.__name__)
+    if not isinstance(given, str):
+        raise InputTypeError(
+            f"A {kind} is a name ({', '.join(registry.names())}), a class, or text such as "
+            f"'nets.py:Net'; got {type(given).__name__}: {short(given)}."
+        )
+    match = _TEXT.fullmatch(given.strip())
+    if match is None:
+        raise InputError(
+            f"{given!r} is not a {kind}. Write a name, 'nets.py:Net', or a variant such as "
+            f"'wide=ifmixup(alpha=1,beta=1)'."
+        )
+    target = match["target"].strip()
+    if ":" in target:
+        cls, place = _load(target, kind)
+        found = _described(registry, cls, place, cls.__name__)
+    else:
+        found = _described(registry, registry.get(target), None, target)
+    if match["options"]:
+        found = found.with_options(**_typed_options(found, match["options"]))
+    return found if match["label"] is None else _labelled(found, match["label"].strip())
+
+
+def resolve_all(kind: str, given: Iterable[Any]) -> list[Component]:
+    """Several models or methods, each once; two variants need two names."""
+    found: dict[str, Component] = {}
+    for each in [given] if isinstance(given, str | type | Component) else given:
+        component = resolve(kind, each)
+        if found.setdefault(component.name, component) != component:
+            raise InputError(
+                f"Two {kind}s are called {component.name!r}. Give one a name of its own, such as "
+                f"'other={component.name}(...)' or with_options(..., name='other')."
+            )
+    return list(found.values())
+
+
+def set_options(components: Iterable[Component], changes: Mapping[str, Any]) -> list[Component]:
+    """Components with the options of ``changes``, each of those that it takes."""
+    return [
+        each.with_options(**{n: value for n, value in changes.items() if each.takes(n)})
+        for each in components
+    ]
+
+
+def find_class(kind: str, spec: ClassSpec) -> type:
+    """The class of a spec, if it is ours or was resolved or received in this process.
+
+    Raises:
+        ComponentError: If the code of the class is not here, or is other code.
+    """
+    if spec.source is None:
+        module, _, name = spec.target.rpartition(":")
+        if module.split(".")[0] != "ifmixup":
+            raise ComponentError(f"{spec.target!r} is not a {kind} of ifmixup.")
+        registry = _REGISTRIES[kind]
+        for each in registry.names():
+            if _target(registry.get(each)) == spec.target:
+                return registry.get(each)
+        raise unknown_name(kind, name, registry.names())
+    found = _FOUND.get((spec.target, spec.source))
+    if found is None:
+        raise ComponentError(
+            f"The code of the {kind} {spec.name!r} ({spec.target}) is not loaded. Name it again, "
+            f"such as --model {spec.target}, or pass the class."
+        )
+    return found
+
+
+def build(kind: str, spec: ClassSpec, **given: Any) -> Any:
+    """An object of a spec's class.
+
+    Args:
+        kind: ``"model"`` or ``"method"``.
+        spec: The class and its options.
+        **given: What the library gives; a class gets of it what its signature names.
+
+    Raises:
+        ComponentError: If the user's class raises; the message has the user's own line.
+    """
+    cls = find_class(kind, spec)
+    parameters = inspect.signature(cls).parameters
+    anything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    needed = _REGISTRIES[kind].needed
+    taken = {n: v for n, v in given.items() if n in parameters or (anything and n in needed)}
+    with user_code(f"{cls.__name__}({', '.join([*taken, *dict(spec.options)])})", cls):
+        return cls(**taken, **dict(spec.options))
+
+
+class user_code:
+    """Turn an error in a user's class into one that names the user's own line.
+
+    Args:
+        doing: What was being done, such as ``"Net.forward"``.
+        cls: The class; errors of ifmixup's own classes pass as they are.
+    """
+
+    def __init__(self, doing: str, cls: type) -> None:
+        self.doing, self.foreign = doing, not cls.__module__.startswith("ifmixup.")
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if not self.foreign or not isinstance(error, Exception):
+            return
+        if isinstance(error, ComponentError):
+            return
+        raise ComponentError(f"{self.doing} failed: {told(error)}") from error
+
+
+def told(error: BaseException) -> str:
+    """An error and the last line of it that is neither ours nor torch's."""
+    where = ""
+    own = str(Path(__file__).parent)
+    for frame in traceback.extract_tb(error.__traceback__):
+        if "site-packages" not in frame.filename and not frame.filename.startswith(
+            (own, "<frozen")
+        ):
+            line = f": {frame.line}" if frame.line else ""
+            where = f" ({Path(frame.filename).name}, line {frame.lineno}{line})"
+    return f"{type(error).__name__}: {error}{where}"
+
+
+def foreign(spec: ClassSpec) -> bool:
+    """Whether a class is the user's."""
+    return spec.source is not None
+
+
+def adopt(spec: ClassSpec, cls: type) -> None:
+    """Use ``cls`` for ``spec`` in this process, such as a worker that was sent it."""
+    _FOUND[spec.target, spec.source] = cls
+
+
+def _kind(component: Any) -> str:
+    if isinstance(component, Component):
+        return component.kind
+    if isinstance(component, type):
+        return "method" if _is_method(component) else "model"
+    text = str(component).partition("(")[0].rpartition("=")[2].strip()
+    if ":" in text:
+        cls, _ = _load(text, "model or method")
+        return "method" if _is_method(cls) else "model"
+    for kind, registry in _REGISTRIES.items():
+        if text in registry.names():
+            return kind
+    raise unknown_name("model or method", text, [*MODELS.names(), *METHODS.names()])
+
+
+def _is_method(cls: type) -> bool:
+    return any(base in METHODS._classes.values() for base in cls.__mro__)
+
+
+def _labelled(found: Component, name: str) -> Component:
+    if not _LABEL.fullmatch(name):
+        raise InputError(
+            f"{short(name)} is not a name for a {found.kind}: use up to 60 letters, digits and "
+            f"signs other than / \\ = ( )."
+        )
+    return replace(found, spec=replace(found.spec, name=name))
+
+
+def _described(registry: Registry, cls: type, place: str | None, name: str) -> Component:
+    """The component of a class, checked."""
+    from torch import nn
+
+    base: type = nn.Module if registry.kind == "model" else METHODS.get("none")
+    if not issubclass(cls, base) or (registry.kind == "model" and _is_method(cls)):
+        article = "torch.nn.Module" if registry.kind == "model" else "ifmixup.augment.Method"
+        raise InputTypeError(f"{cls.__name__} is not a {registry.kind}: derive it from {article}.")
+    parameters = inspect.signature(cls).parameters
+    if not registry.takes_any(cls):
+        lacking = [each for each in registry.needed if each not in parameters]
+        if lacking:
+            raise InputTypeError(
+                f"{cls.__name__}.__init__ takes no {' and no '.join(lacking)}. A model is made as "
+                f"{cls.__name__}(in_channels=..., out_channels=..., **options)."
+            )
+    options = registry.options(cls)
+    missing = [each.name for each in options.values() if each.required]
+    if cls.__module__.split(".")[0] == "ifmixup":
+        spec = ClassSpec(name, _target(cls), _defaults(options, registry.kind, name), None)
+    else:
+        target = place or _target(cls)
+        spec = ClassSpec(name, target, _defaults(options, registry.kind, name), source_digest(cls))
+        _FOUND[spec.target, spec.source] = cls
+    if missing:
+        spec = replace(spec, options=tuple(sorted(spec.options)))
+    return Component(registry.kind, spec, cls)
+
+
+def check_complete(component: Component) -> None:
+    """Check that every option without a default was given."""
+    given = dict(component.spec.options)
+    for option in _REGISTRIES[component.kind].options(component.cls).values():
+        if option.required and option.name not in given:
+            raise InputError(
+                f"The {component.kind} {component.name!r} needs the option {option.name!r}: give "
+                f"it a default in the signature, or set it, such as "
+                f"'{component.name}({option.name}=...)'."
+            )
+
+
+def _defaults(options: Mapping[str, Option], kind: str, name: str) -> tuple[tuple[str, Plain], ...]:
+    values = {
+        each.name: as_type(f"The option {each.name} of {name}", each.default, None)
+        for each in options.values()
+        if not each.required
+    }
+    # 5 in the signature of a float is 5.0, as it would be if it were set.
+    for key, value in values.items():
+        try:
+            values[key] = as_type(key, value, options[key].hint)
+        except InputError:  # a default that its own annotation forbids is the user's business
+            continue
+    return tuple(sorted(values.items()))
+
+
+def _target(cls: type) -> str:
+    """Where a class is: the package for ours, the file for a script, else the module."""
+    module = cls.__module__
+    if module.split(".")[0] == "ifmixup":
+        return f"{'.'.join(module.split('.')[:2])}:{cls.__qualname__}"
+    return f"{module}:{cls.__qualname__}"
+
+
+def _typed_options(found: Component, text: str) -> dict[str, Plain]:
+    """The options of ``"alpha=1,beta=1"``."""
+    values: dict[str, Plain] = {}
+    for part in re.split(r",(?![^\[\]()]*[\])])", text):
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise InputError(
+                f"Options are written as name=value, separated by commas; got {part.strip()!r} for "
+                f"{found.name!r}."
+            )
+        values[name.strip()] = found.parse_option(name.strip(), value)
+    return values
+
+
+def _load(target: str, kind: str) -> tuple[type, str]:
+    """The class of ``"nets.py:Net"`` or ``"package.module:Net"``, and the target to store."""
+    place, _, name = target.rpartition(":")
+    if not place or not name.isidentifier():
+        raise InputError(f"{target!r} names no class. Write 'nets.py:Net' or 'package.module:Net'.")
+    is_file = place.endswith(".py") or "/" in place or "\\" in place
+    module = _load_file(Path(place), kind) if is_file else _load_module(place, kind)
+    cls = getattr(module, name, None)
+    if not isinstance(cls, type):
+        classes = [
+            n for n, v in vars(module).items() if isinstance(v, type) and not n.startswith("_")
+        ]
+        own = [n for n in classes if getattr(module, n).__module__ == module.__name__]
+        raise unknown_name(f"class in {place}", name, own or classes)
+    return cls, f"{Path(place).name}:{name}" if is_file else f"{place}:{name}"
+
+
+def _load_file(path: Path, kind: str) -> ModuleType:
+    """The module of a file, whose folder is where it finds what it imports."""
+    path = path.expanduser()
+    if not path.is_file():
+        raise InputError(f"There is no file {str(path)!r} to take a {kind} from.")
+    path = path.resolve()
+    for module in list(sys.modules.values()):
+        if getattr(module, "__file__", None) == str(path) and module.__name__ != "__main__":
+            return module
+    name = path.stem if path.stem.isidentifier() and path.stem not in sys.modules else None
+    spec = importlib.util.spec_from_file_location(name or f"_ifmixup_{abs(hash(str(path)))}", path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{str(path)!r} is not a Python file.")
+    module = importlib.util.module_from_spec(spec)
+    folder = str(path.parent)
+    added = folder not in sys.path
+    if added:
+        sys.path.insert(0, folder)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[spec.name]
+        raise ComponentError(f"{path.name} cannot be imported: {told(error)}") from error
+    finally:
+        if added:
+            sys.path.remove(folder)
+    return module
+
+
+def _load_module(name: str, kind: str) -> ModuleType:
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))  # as python -m does; a console script has it not
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        raise ComponentError(
+            f"The module {name!r} cannot be imported: {told(error)}. A file is written as "
+            f"'{name.rpartition('.')[2]}.py:Class'."
+        ) from error

@@ -1,0 +1,64 @@
+"""Files that are there whole or not at all, names that are safe, and text that is safe to print."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_IN_NAMES = "_.-"
+_LONGEST_NAME = 100  # characters; file systems have a limit
+
+
+@contextmanager
+def atomically(path: Path) -> Iterator[Path]:
+    """A temporary path to write to; the file replaces ``path`` if the block ends without an error.
+
+    Otherwise it is removed, and ``path`` is unchanged.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "numbers.txt"
+        >>> with atomically(path) as unfinished:
+        ...     _ = unfinished.write_text("1 2 3")
+        >>> path.read_text()
+        '1 2 3'
+    """
+    # In the same folder, because a file cannot be moved between disks in one step.
+    unfinished = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        yield unfinished
+        with unfinished.open("r+b") as stream:  # on the disk before it has the name
+            os.fsync(stream.fileno())
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def folder_name(name: str) -> str:
+    """``name`` as the name of one folder: letters, digits and ``_ . -``, not hidden, never empty.
+
+    The name of a dataset may come from an untrusted file, and must not lead out of the folder of
+    results.
+    """
+    safe = "".join(sign if sign.isalnum() or sign in _IN_NAMES else "_" for sign in name)
+    return safe.lstrip(".")[:_LONGEST_NAME] or "graphs"
+
+
+def printable(value: object, most: int | None = 200) -> str:
+    """``value`` as one line, with a ? for every character that a terminal would obey.
+
+    Args:
+        value: Any object.
+        most: The maximum number of characters; None for no limit.
+    """
+    text = str(value)
+    short = text if most is None or len(text) <= most else f"{text[: most - 1]}…"
+    return "".join(sign if sign.isprintable() else "?" for sign in short)
+
+
+def printable_lines(value: object) -> str:
+    """The same for text of several lines, which stay lines."""
+    return "\n".join(printable(line, None) for line in str(value).split("\n"))

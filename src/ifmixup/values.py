@@ -1,0 +1,154 @@
+"""Plain values: numbers, text, and None, converted to the type that a name asks for.
+
+Settings, the options of models and methods, grids, configuration files and stored runs all hold
+plain values. This is the one place that says which value fits which type.
+"""
+
+from __future__ import annotations
+
+import math
+import reprlib
+import types
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Literal, Union, get_args, get_origin
+
+from ifmixup.errors import InputError
+
+Plain = bool | int | float | str | None | tuple[Any, ...]
+
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel, _SHORT.maxstring, _SHORT.maxother = 2, 60, 60
+
+
+def short(value: object) -> str:
+    """``value`` as a message can hold it, however large it is."""
+    return _SHORT.repr(value)
+
+
+def is_plain(value: object) -> bool:
+    """Whether ``value`` is a bool, a finite number, text, None, or a tuple or list of these."""
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, tuple | list):
+        return all(map(is_plain, value))
+    return value is None or isinstance(value, bool | int | str)
+
+
+def as_type(name: str, value: Any, hint: Any) -> Plain:
+    """``value`` in the type of ``hint``: 1 and 1.0 are the same dropout, 2.5 is no layer count.
+
+    Args:
+        name: What the value is called, for the message.
+        value: Any object; a NumPy number counts as a number, a list as a tuple.
+        hint: A type, a union, a ``Literal``, or None where any plain value will do.
+
+    Raises:
+        InputError: If the value does not fit; the message says what does.
+    """
+    if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a NumPy or torch number
+        value = value.item()
+    if isinstance(value, list):
+        value = tuple(value)
+    if not is_plain(value):
+        raise InputError(f"{name} must be {describe(hint)}; got {short(value)}.")
+    allowed = _alternatives(hint)
+    if not allowed or any(_fits(value, kind) for kind in allowed):
+        return value
+    if float in allowed and not isinstance(value, bool):
+        number = _number(value)
+        if number is not None:
+            return number
+    raise InputError(f"{name} must be {describe(hint)}; got {short(value)}.")
+
+
+def parse(name: str, text: str, hint: Any) -> Plain:
+    """The value that ``text`` stands for, as typed on a command line.
+
+    ``none`` is None, ``true`` and ``false`` are booleans, where ``hint`` allows them.
+    """
+    allowed = _alternatives(hint)
+    word = text.strip()
+    readings: list[Any] = []
+    if word.lower() in ("none", "null"):
+        readings.append(None)
+    if word.lower() in ("true", "false"):
+        readings.append(word.lower() == "true")
+    for kind in (int, float):
+        try:
+            readings.append(kind(word))
+        except ValueError:
+            continue
+    readings.append(word.strip("'\""))
+    for value in readings:
+        if is_plain(value) and (not allowed or any(_fits(value, kind) for kind in allowed)):
+            return value
+    return as_type(name, readings[0], hint)
+
+
+def describe(hint: Any) -> str:
+    """A type as a sentence names it: ``int or None``, ``'sum', 'mean' or 'max'``."""
+    texts = [
+        "None" if kind is type(None) else getattr(kind, "__name__", None) or str(kind)
+        for kind in _alternatives(hint)
+        if get_origin(kind) is not Literal
+    ]
+    texts += [
+        repr(choice)
+        for kind in _alternatives(hint)
+        if get_origin(kind) is Literal
+        for choice in get_args(kind)
+    ]
+    if not texts:
+        return "a number, a text or None"
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
+
+
+def same_names(what: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Check that ``given`` has all names that are ``known``, and no other."""
+    missing, unknown = set(known) - set(given), set(given) - set(known)
+    if missing:
+        raise InputError(f"{what} has no {', '.join(sorted(missing))}.")
+    if unknown:
+        raise InputError(f"{what} has {short(sorted(map(str, unknown)))}, which is not known.")
+
+
+def encode_number(value: float) -> float | str:
+    """A number as JSON has it: one that is not finite is ``"nan"``, ``"inf"`` or ``"-inf"``."""
+    return value if math.isfinite(value) else str(float(value))
+
+
+def decode_number(value: Any) -> float:
+    """The inverse of :func:`encode_number`; the value may come from an untrusted file."""
+    if type(value) in (int, float) or value in ("nan", "inf", "-inf"):
+        return float(value)
+    raise InputError(f"{short(value)} is not a number.")
+
+
+def _alternatives(hint: Any) -> Sequence[Any]:
+    """The types that a hint allows; none where it says nothing."""
+    if hint is None or hint is Any:
+        return ()
+    if get_origin(hint) in (Union, types.UnionType):
+        return [kind for part in get_args(hint) for kind in _alternatives(part) or (object,)]
+    return (hint,)
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    if get_origin(kind) is Literal:
+        return any(value == choice and type(value) is type(choice) for choice in get_args(kind))
+    origin = get_origin(kind) or kind
+    if isinstance(value, tuple):
+        return (isinstance(origin, type) and issubclass(tuple, origin)) or origin is list
+    if not isinstance(origin, type):
+        return False
+    # True is no number of layers, and 3 no float: the caller converts it.
+    return type(value) is origin or (origin is object)
+
+
+def _number(value: Any) -> float | None:
+    """A whole number, or text such as YAML's ``5e-4``, as a float."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if math.isfinite(number) else None
