@@ -204,6 +204,11 @@ class Component:
         """The options that it takes."""
         return list(_REGISTRIES[self.kind].options(self.cls))
 
+    def default_options(self) -> dict[str, Plain]:
+        """What its options are where nobody sets them."""
+        options = _REGISTRIES[self.kind].options(self.cls)
+        return dict(_defaults(options, self.kind, self.name))
+
     def takes(self, name: str) -> bool:
         """Whether ``name`` is one of its options."""
         return name in self.option_names() or _REGISTRIES[self.kind].takes_any(self.cls)
@@ -456,9 +461,9 @@ def _described(registry: Registry, cls: type, place: str | None, name: str) -> C
     return Component(registry.kind, spec, cls)
 
 
-def check_complete(component: Component) -> None:
-    """Check that every option without a default was given."""
-    given = dict(component.spec.options)
+def check_complete(component: Component, allow: Iterable[str] = ()) -> None:
+    """Check that every option without a default was given, or is among ``allow``."""
+    given = {*dict(component.spec.options), *allow}
     for option in _REGISTRIES[component.kind].options(component.cls).values():
         if option.required and option.name not in given:
             raise InputError(
@@ -532,7 +537,7 @@ def _load_file(path: Path, kind: str) -> ModuleType:
         if getattr(module, "__file__", None) == str(path) and module.__name__ != "__main__":
             return module
     name = path.stem if path.stem.isidentifier() and path.stem not in sys.modules else None
-    spec = importlib.util.spec_from_file_location(name or f"_ifmixup_{abs(hash(str(path)))}", path)
+    spec = importlib.util.spec_from_file_location(name or f"_ifmixup_{path.stem}_{len(sys.modules)}", path)
     if spec is None or spec.loader is None:
         raise InputError(f"{str(path)!r} is not a Python file.")
     module = importlib.util.module_from_spec(spec)

@@ -3,37 +3,41 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from torch_geometric.data import Data
 
+from ifmixup.components import Component, foreign, resolve_all, set_options
 from ifmixup.data import load
 from ifmixup.errors import InputError, unknown_name
 from ifmixup.safe_io import folder_name
 from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
-from ifmixup.study.grid import PAPER_GRID, Grid, expand, load_grid
-from ifmixup.study.progress import Progress
-from ifmixup.study.search import NOTE, SEARCHES, halve
+from ifmixup.study.grid import Grid, check_grid, check_names, expand, load_grid
+from ifmixup.study.halving import NOTE, SEARCHES, halve
+from ifmixup.study.protocols import needs_validation
+from ifmixup.study.run import Runner, changed_code
 from ifmixup.study.splits import Splits, load_splits, make_splits, own_splits
 from ifmixup.study.store import Store
-from ifmixup.study.study import Study
-from ifmixup.training import PROTOCOLS, PackedDataset, RunSpec, Settings, pack
+from ifmixup.study.study import Candidate, Study, make_trial, save_studies
+from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import recommended
+from ifmixup.training.settings import Settings, setting_types
 
 DEFAULT_FOLDER = Path("ifmixup-runs")
+BASELINE = "none"
 
 
 def compare(
-    dataset: str | Sequence[Data],
-    models: Sequence[str] = ("gcn",),
-    methods: Sequence[str] = ("none", "ifmixup"),
+    dataset: str | Sequence[Data] | PackedDataset,
+    models: Any = ("gcn",),
+    methods: Any = ("none", "ifmixup"),
     *,
-    protocols: Sequence[str] = ("holdout",),
+    protocols: str | Sequence[str] = ("holdout",),
     folds: int = 10,
     repeats: int = 1,
     seed: int = 0,
@@ -41,6 +45,7 @@ def compare(
     grid: str | os.PathLike[str] | Grid | None = None,
     search: str = "grid",
     engine: Engine | None = None,
+    workers: int | None = None,
     name: str | None = None,
     folder: str | os.PathLike[str] | None = None,
     root: str | os.PathLike[str] | None = None,
@@ -57,87 +62,162 @@ def compare(
     Args:
         dataset: What :func:`ifmixup.data.load` takes: a dataset's name, a file, or graphs with
             targets ``y``: class numbers, rows of labels or rows of values.
-        models: ``gcn``, ``gin``, ``gat``, ``gatv2``.
-        methods: Names of :func:`ifmixup.augment.names`; ``none`` is what the others are compared
-            with.
-        protocols: ``holdout`` (honest) and ``paper`` (optimistic); each has its own runs.
+        models: Names (``gcn``, ``gin``, ``gat``, ``gatv2``), classes of your own, ``"nets.py:Net"``
+            or what :func:`ifmixup.with_options` gives.
+        methods: Names of :func:`ifmixup.augment.names`, classes of your own and so on; each is
+            compared with ``none``, or with the first one where ``none`` is not among them.
+        protocols: ``holdout`` (honest), ``paper`` (optimistic) and ``last``; ``paper`` and ``last``
+            share their runs.
         folds: How many folds. A dataset that comes with a split of its own has that as its only
             fold.
         repeats: How many times the cross-validation is repeated with other folds.
         seed: Seeds folds and runs.
         splits: A file with folds to use instead.
-        grid: ``"paper"``, a TOML or YAML file, or lists of values by name: the settings to choose
-            from.
+        grid: ``"paper"``, a TOML or YAML file, or lists of values by name: the settings and options
+            to choose from.
         search: ``"grid"`` runs the whole grid, ``"halving"`` a fraction of it, which is a little
             optimistic (see :class:`~ifmixup.study.halving.Halving`).
-        engine: Where runs execute; by default worker processes on this machine, one a core.
+        engine: Where runs execute; by default worker processes on this machine.
+        workers: How many worker processes; by default one per core.
         name: What to call the study; by default the dataset's name.
         folder: Where the results go; by default ``ifmixup-runs/NAME``.
         root: Where the dataset lies.
         retry_failed: Run again what failed before.
         progress: Whether to show how far it is.
-        settings: How to train; model and method are replaced. By default what is recommended for
-            the dataset, the model and the method (:mod:`ifmixup.training.recommended`).
-        **changes: Settings by name, such as ``epochs=100``, which differ from that.
+        settings: How to train; by default what is recommended for the dataset and the model
+            (:mod:`ifmixup.training.recommended`).
+        **changes: Settings and options by name, such as ``epochs=100`` or ``num_layers=3``. An
+            option goes to every model and method that has it.
     """
-    data = dataset if isinstance(dataset, PackedDataset) else _packed(dataset, root)
-
-    def base(model: str, method: str) -> Settings:
-        chosen = settings or recommended(data.name, model, method)
-        return chosen.with_(**{**changes, "model": model, "method": method})
-
-    for what, given in (("models", models), ("methods", methods), ("protocols", protocols)):
-        if not given:
-            raise InputError(f"There is nothing to compare: give at least one of {what}.")
-    if data.num_classes == 1:
-        raise InputError(f"All graphs of {data.name} are of one class: there is nothing to learn.")
-    for protocol in protocols:
-        if protocol not in PROTOCOLS:
-            raise unknown_name("protocol", protocol, PROTOCOLS)
     if search not in SEARCHES:
         raise unknown_name("search", search, SEARCHES)
     if search == "halving" and grid is None:
         raise InputError("A search needs a grid to search: give grid='paper', or one of your own.")
-    values = _grid(grid)
-    study = Study(
-        data=data,
-        splits=_splits(data, splits, folds, repeats, seed),
+    if engine is not None and workers is not None:
+        raise InputError("Give either engine or workers: an engine has its own number of workers.")
+    runner_engine = engine or LocalEngine(workers)
+    data = dataset if isinstance(dataset, PackedDataset) else pack(load(dataset, root))
+    cut = _splits(data, splits, folds, repeats, seed)
+    study = plan(
+        data,
+        cut,
+        models,
+        methods,
+        protocols=protocols,
         seed=seed,
-        settings={
-            (protocol, model, method): expand(base(model, method), values)
-            for protocol in dict.fromkeys(protocols)
-            for model in dict.fromkeys(models)
-            for method in dict.fromkeys(methods)
-        },
+        grid=load_grid(grid),
+        name=name,
+        settings=settings,
+        changes=changes,
     )
-    place = DEFAULT_FOLDER / (name or folder_name(data.name)) if folder is None else Path(folder)
-    runner = engine or LocalEngine()
+    place = Path(folder) if folder is not None else DEFAULT_FOLDER / folder_name(study.name)
     with Store(place) as store:
-        _save_splits(study.splits, place)
-
-        def execute(specs: Sequence[RunSpec]) -> None:
-            tasks = study.pending(specs, store, retry_failed=retry_failed)
-            already = len(specs) - len(tasks)
-            with Progress(len(tasks), already) if progress else nullcontext() as watcher:
-                study.execute(tasks, store, runner, watcher)
-
+        runner = Runner(
+            store, runner_engine, [(data, cut)], retry_failed=retry_failed, progress=progress
+        )
+        if runner.pending(study.specs()):
+            runner.check(study)
+        study = replace(study, notes=(*changed_code(study, store), *study.notes))
+        cut.save_in(place)
         if search == "halving":
-            study = halve(study, store, execute)
-        specs = list(study.specs())
-        execute(specs)
-        # With a single split there are no other folds to have looked at.
-        notes = (NOTE,) if search == "halving" and not study.splits.are_one else ()
-        return Comparison(study, study.records(specs, store), place, notes)
+            study = halve(study, store, runner.execute)
+            if not cut.are_one:  # with a single split there are no other folds to have seen
+                study = replace(study, notes=(*study.notes, NOTE))
+        # Before the runs, so that a study that is stopped can be reported as far as it got.
+        save_studies(place, [study])
+        runner.execute(list(study.specs()))
+        return Comparison(study, list(store.get(sorted(study.keys)).values()), place)
 
 
-def _packed(dataset: str | Sequence[Data], root: str | os.PathLike[str] | None) -> PackedDataset:
-    return pack(load(dataset, root))
+def plan(
+    data: PackedDataset,
+    splits: Splits,
+    models: Any,
+    methods: Any,
+    *,
+    protocols: str | Sequence[str] = ("holdout",),
+    seed: int = 0,
+    grid: Grid | None = None,
+    name: str | None = None,
+    settings: Settings | None = None,
+    changes: dict[str, Any] | None = None,
+) -> Study:
+    """The study that :func:`compare` runs: every model with every method, checked."""
+    _check_seed(seed)
+    chosen = [protocols] if isinstance(protocols, str) else list(dict.fromkeys(protocols))
+    found_models, found_methods = resolve_all("model", models), resolve_all("method", methods)
+    for what, given in (("models", found_models), ("methods", found_methods), ("protocols", chosen)):
+        if not given:
+            raise InputError(f"There is nothing to compare: give at least one of {what}.")
+    if data.num_classes == 1:
+        raise InputError(f"All graphs of {data.name} are of one class: there is nothing to learn.")
+    for protocol in chosen:
+        needs_validation(protocol)  # says which there are
+    changes, grid = changes or {}, grid or {}
+    components = [*found_models, *found_methods]
+    check_names([*changes, *(n for names in check_grid(grid) for n in names)], components)
+    own = {name: value for name, value in changes.items() if name in setting_types()}
+    options = {name: value for name, value in changes.items() if name not in own}
+    baseline = next((m for m in found_methods if m.name == BASELINE), found_methods[0])
+    trials = []
+    for protocol in chosen:
+        for model in found_models:
+            for method in found_methods:
+                candidates = _candidates(data, model, method, settings, own, options, grid)
+                against = None if method is baseline else f"{model.name} {baseline.name}"
+                trials.append(
+                    make_trial(
+                        model,
+                        method,
+                        data,
+                        splits,
+                        candidates,
+                        protocol=protocol,
+                        seed=seed,
+                        against=against,
+                    )
+                )
+    called = name or data.name
+    return Study(
+        name=called,
+        title=f"{called}: {', '.join(m.name for m in found_models)} with "
+        f"{', '.join(m.name for m in found_methods)}",
+        metric=data.metric,
+        trials=tuple(trials),
+        notes=tuple(_notes(data, splits, found_methods)),
+    )
+
+
+def _candidates(
+    data: PackedDataset,
+    model: Component,
+    method: Component,
+    settings: Settings | None,
+    own: dict[str, Any],
+    options: dict[str, Any],
+    grid: Grid,
+) -> list[Candidate]:
+    """The settings to choose from for one model and method."""
+    start = recommended(data, model, method)
+    changed = set_options([start.model, start.method], options)
+    base = (settings or start.settings).with_(**own)
+    if base.use_edge_attr is None:
+        base = base.with_(use_edge_attr=_takes_edge_attr(model) and data.edge_dim is not None)
+    return expand(base, *changed, grid)
+
+
+def _takes_edge_attr(model: Component) -> bool:
+    """Whether a model of the user's asks for edge attributes."""
+    import inspect
+
+    return foreign(model.spec) and "edge_attr" in inspect.signature(model.cls.forward).parameters
 
 
 def _splits(
     data: PackedDataset, path: str | os.PathLike[str] | None, folds: int, repeats: int, seed: int
 ) -> Splits:
     """The folds of a file, else the dataset's own split, else folds that are drawn."""
+    _check_seed(seed)
     if path is not None:
         return load_splits(path, data)
     if data.split is not None:
@@ -145,17 +225,25 @@ def _splits(
     return make_splits(data, folds=folds, repeats=repeats, seed=seed)
 
 
-def _grid(grid: str | os.PathLike[str] | Grid | None) -> Grid:
-    if grid is None:
-        return {}
-    if isinstance(grid, Mapping):
-        return grid
-    return PAPER_GRID if grid == "paper" else load_grid(grid)
+def _check_seed(seed: int) -> None:
+    if type(seed) is not int or not 0 <= seed < 2**63:
+        raise InputError(f"seed must be a whole number from 0 to 2**63 - 1; got {seed!r}.")
 
 
-def _save_splits(splits: Splits, folder: Path) -> None:
-    """Beside the results, so that others can use the same folds; one file a choice of folds."""
-    first = splits.fingerprint(*splits.pairs[0])[:8]
-    path = folder / f"splits-{len(splits.folds)}-{first}.json"
-    if not path.exists():
-        splits.save(path)
+def _notes(data: PackedDataset, splits: Splits, methods: Sequence[Component]) -> list[str]:
+    """What must be said with the numbers of a study."""
+    said = []
+    if len(splits.folds) == 1:
+        said.append("One fold shows no spread: with repeats it is trained on several times.")
+    elif splits.are_one:
+        said.append(
+            "All runs share one split of the graphs: intervals and p-values tell how much the "
+            "seed of the training matters, not what other test graphs would show."
+        )
+    if data.continuous and any(getattr(m.cls, "weights_edges", False) for m in methods):
+        said.append(
+            f"{len(data.continuous)} of the {data.num_features} features are continuous and were "
+            f"standardised on the training graphs of each fold: recovering both graphs of a mixed "
+            f"one is then not guaranteed."
+        )
+    return said

@@ -1,186 +1,453 @@
-"""What a study found, as numbers and in plain words."""
+"""What a study found, as numbers and in plain words: the one place that compares trials."""
 
 from __future__ import annotations
 
+import csv
+import html
 import io
+import json
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
-from ifmixup.errors import unknown_name
-from ifmixup.safe_io import atomically
-from ifmixup.study.protocols import Run, read
-from ifmixup.study.reading import Reading
+from ifmixup.errors import import_extra, unknown_name
+from ifmixup.safe_io import atomically, printable, printable_lines
+from ifmixup.study.protocols import Reading, read
 from ifmixup.study.record import Record
-from ifmixup.study.statistics import holm, paired_difference, verdict
-from ifmixup.study.study import Arm, Study
-from ifmixup.study.table import rich_table, to_csv, to_json, to_latex, to_markdown
-from ifmixup.study.table_row import Row
-from ifmixup.training.task import difference_unit, higher_is_better
+from ifmixup.study.statistics import Difference, holm, paired_difference, verdict
+from ifmixup.study.study import Candidate, Study, Trial
+from ifmixup.study.table import UNKNOWN, Table, difference_text, metric_text
+from ifmixup.training.run import RunResult
+from ifmixup.training.task import (
+    TITLES,
+    difference_unit,
+    higher_is_better,
+    is_fraction,
+    signed,
+)
 
-BASELINE = "none"
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+OPTIMISTIC = (
+    "optimistic: the paper's protocol chooses the epoch, and the setting where there are several, "
+    "on the test folds themselves, so these numbers tend to be too good."
+)
 
 
-def _to_text(rows: Sequence[Row]) -> str:
-    console = Console(file=io.StringIO(), width=100, force_terminal=False)
-    console.print(rich_table(rows))
-    return console.file.getvalue()  # type: ignore[attr-defined]  # it is the StringIO above
+@dataclass(frozen=True)
+class Row:
+    """What was measured of one trial, and how it compares.
+
+    Attributes:
+        trial: The trial.
+        reading: Its numbers, fold by fold.
+        difference: To the trial that it is compared with, on the same folds; None where there is
+            none.
+        adjusted_p: The p-value of the difference after Holm's correction over all differences of
+            the study under this protocol, which the verdict follows from.
+        verdict: What the difference says, in plain words.
+        best: Whether no other trial of the dataset and protocol has a better mean.
+        records: Its finished runs.
+    """
+
+    trial: Trial
+    reading: Reading
+    difference: Difference | None
+    adjusted_p: float | None
+    verdict: str | None
+    best: bool
+    records: Sequence[Record]
+
+    @property
+    def metric(self) -> str:
+        """What its numbers are of."""
+        return self.reading.metric
+
+    @property
+    def failed(self) -> int:
+        """How many runs should be there and are not."""
+        return sum(self.reading.missing.values())
+
+    @property
+    def chosen(self) -> dict[tuple[int, int], Candidate]:
+        """The setting that was chosen for each fold."""
+        return {p: self.trial.candidates[c.candidate] for p, c in self.reading.chosen.items()}
+
+    def chosen_results(self) -> list[RunResult]:
+        """The runs that the number rests on: those of the chosen setting, fold by fold."""
+        by_key = {record.key: record.result for record in self.records}
+        found = []
+        for index, pair in enumerate(self.trial.pairs):
+            choice = self.reading.chosen.get(pair)
+            result = by_key.get(self.trial.keys[choice.candidate][index]) if choice else None
+            if result is not None:
+                found.append(result)
+        return found
+
+    def text(self, value: float, *, sign: bool = False) -> str:
+        """A number of the metric: a fraction in per cent, an error in its own units."""
+        return metric_text(self.metric, value, self.reading.mean, sign=sign)
+
+    def score_text(self) -> str:
+        """Mean and standard deviation over folds, with a star if optimistic."""
+        std = self.reading.std_over_folds
+        spread = "" if math.isnan(std) else f" ± {self.text(std)}"
+        return f"{self.text(self.reading.mean)}{spread}{'*' if self.reading.optimistic else ''}"
+
+    def difference_text(self) -> str:
+        """The difference with its interval, in points if the metric is a fraction."""
+        if self.difference is None:
+            return ""
+        return difference_text(self.difference, self.metric, self.reading.mean)
+
+    def figures(self) -> dict[str, Any]:
+        """Everything, unrounded, with None for what is not known."""
+        found = self.difference
+        values: dict[str, Any] = {
+            "dataset": self.trial.dataset,
+            "name": self.trial.name,
+            "model": self.trial.model,
+            "method": self.trial.method,
+            "protocol": self.trial.protocol,
+            "metric": self.metric,
+            "mean": self.reading.mean,
+            "std_folds": self.reading.std_over_folds,
+            "std_repeats": self.reading.std_over_repeats,
+            "last": self.reading.last_mean,
+            "against": self.trial.against,
+            "difference": None if found is None else found.mean,
+            "low": None if found is None else found.low,
+            "high": None if found is None else found.high,
+            "p_value": None if found is None else found.p_value,
+            "adjusted_p": self.adjusted_p,
+            "verdict": self.verdict,
+            "pairs": None if found is None else found.pairs,
+            "runs": self.reading.runs,
+            "failed": self.failed,
+            "undefined": len(self.reading.undefined),
+            "epochs": self.trial.epochs,
+            "optimistic": self.reading.optimistic,
+        }
+        return {
+            name: None if isinstance(value, float) and not math.isfinite(value) else value
+            for name, value in values.items()
+        }
 
 
-def _unit(metric: str) -> str:
-    unit = difference_unit(metric)
-    return unit if higher_is_better(metric) else f"in {unit}, where lower is better"
+def compare_trials(study: Study, records: Mapping[str, Record]) -> list[Row]:
+    """Compare the trials of a study; trials without a finished run have no row.
 
+    Each trial is compared with the one that it names, on the folds that both have. Holm's
+    correction is over all differences of a protocol. Of equal settings the first in the grid wins.
 
-FORMATS: dict[str, tuple[str, Callable[[Sequence[Row]], str]]] = {
-    "text": (".txt", _to_text),
-    "csv": (".csv", to_csv),
-    "markdown": (".md", to_markdown),
-    "latex": (".tex", to_latex),
-    "json": (".json", to_json),
-}
+    Args:
+        study: The study.
+        records: Its runs, by key.
+    """
+    readings: list[tuple[Trial, Reading]] = []
+    for trial in study.trials:
+        found = read(_results(trial, records), trial.protocol, trial.pairs)
+        if found is not None:
+            readings.append((trial, found))
+    by_trial = {id(trial): reading for trial, reading in readings}
+    differences: dict[int, Difference] = {}
+    for trial, reading in readings:
+        base = study.against(trial)
+        if base is not None and id(base) in by_trial:
+            differences[id(trial)] = paired_difference(
+                reading.scores, by_trial[id(base)].scores, trial.test_ratio
+            )
+    adjusted: dict[int, float] = {}
+    for protocol in study.protocols:
+        family = [
+            id(trial)
+            for trial, _ in readings
+            if trial.protocol == protocol and id(trial) in differences
+        ]
+        values = holm([differences[each].p_value for each in family])
+        adjusted |= dict(zip(family, values, strict=True))
+    best = _best(readings)
+    return [
+        Row(
+            trial=trial,
+            reading=reading,
+            difference=differences.get(id(trial)),
+            adjusted_p=adjusted.get(id(trial)),
+            verdict=verdict(
+                differences[id(trial)],
+                adjusted[id(trial)],
+                higher_is_better=higher_is_better(reading.metric),
+            )
+            if id(trial) in differences
+            else None,
+            best=id(trial) in best,
+            records=[records[k] for keys in trial.keys for k in keys if k in records],
+        )
+        for trial, reading in readings
+    ]
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The arms of a study, compared with ``none`` on the same folds and seeds.
+    """The trials of a study, compared on the same folds and seeds.
 
     Attributes:
         study: What was compared.
         runs: All finished and failed runs that belong to it.
-        folder: Where the runs are stored.
-        notes: What must be said with the numbers.
+        folder: Where the runs are stored; None where they are not.
     """
 
     study: Study
     runs: list[Record]
-    folder: Path
-    notes: tuple[str, ...] = ()
+    folder: Path | None = None
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """One row per trial that has finished runs, in the order of the study."""
+        return compare_trials(self.study, {record.key: record for record in self.runs})
 
     @property
     def failed(self) -> list[Record]:
         """The runs that failed."""
         return [record for record in self.runs if record.status == "failed"]
 
-    def readings(self) -> dict[Arm, Reading]:
-        """What was reached with each protocol, model and method that has finished runs."""
-        found: dict[Arm, list[Run]] = {arm: [] for arm in self.study.settings}
-        for record in self.runs:
-            spec = record.spec
-            if record.result is not None:
-                arm = (spec.protocol, spec.settings.model, spec.settings.method)
-                found[arm].append((spec, record.result))
-        return {
-            arm: read(runs, settings=self.study.settings[arm], pairs=self.study.splits.pairs)
-            for arm, runs in found.items()
-            if runs
-        }
-
-    def rows(self) -> list[Row]:
-        """A row an arm, with the difference to ``none`` where that was run too.
-
-        Holm's correction is over all differences of a protocol.
-        """
-        readings = self.readings()
-        differences = {
-            arm: paired_difference(
-                reading.scores,
-                readings[arm[0], arm[1], BASELINE].scores,
-                self.study.splits.test_ratio,
-            )
-            for arm, reading in readings.items()
-            if arm[2] != BASELINE and (arm[0], arm[1], BASELINE) in readings
-        }
-        adjusted: dict[Arm, float] = {}
-        for protocol in {arm[0] for arm in differences}:
-            together = [arm for arm in differences if arm[0] == protocol]
-            values = holm([differences[arm].p_value for arm in together])
-            adjusted |= dict(zip(together, values, strict=True))
-        rows = []
-        for arm, reading in readings.items():
-            protocol, model, method = arm
-            difference = differences.get(arm)
-            rows.append(
-                Row(
-                    dataset=self.study.data.name,
-                    model=model,
-                    method=method,
-                    protocol=protocol,
-                    mean=reading.mean,
-                    std_repeats=reading.std_over_repeats,
-                    std_folds=reading.std_over_folds,
-                    last=reading.last_mean,
-                    difference=difference,
-                    verdict=None
-                    if difference is None
-                    else verdict(
-                        difference,
-                        adjusted[arm],
-                        higher_is_better=higher_is_better(reading.metric),
-                    ),
-                    runs=reading.runs,
-                    failed=sum(reading.missing.values()),
-                    optimistic=reading.optimistic,
-                    adjusted_p=adjusted.get(arm),
-                    metric=reading.metric,
-                    undefined=len(reading.undefined),
-                )
-            )
-        return rows
-
-    def _pairs(self) -> str:
-        """What the pairs of a difference are: the folds, or repeats of a single one."""
-        return "folds" if any(fold for _, fold in self.study.splits.pairs) else "runs of one fold"
+    def best(self, protocol: str | None = None) -> Row | None:
+        """The row with the best mean under a protocol, by default the study's first."""
+        wanted = protocol or self.study.protocols[0]
+        mine = [row for row in self.rows if row.trial.protocol == wanted]
+        return max(mine, key=lambda row: signed(row.reading.mean, row.metric), default=None)
 
     def table(self, format: str = "text") -> str:
         """The table as ``text``, ``csv``, ``markdown``, ``latex`` or ``json``."""
         if format not in FORMATS:
             raise unknown_name("format", format, FORMATS)
-        return FORMATS[format][1](self.rows())
+        if format == "text":
+            return self._text()
+        if format == "csv":
+            return self._csv()
+        if format == "json":
+            figures = [row.figures() for row in self.rows]
+            return json.dumps(figures, indent=1, ensure_ascii=False) + "\n"
+        made = self._table()
+        return made.markdown() if format == "markdown" else made.latex()
+
+    def to_dataframe(self) -> Any:
+        """All figures, unrounded, as a ``pandas.DataFrame`` with one row per trial."""
+        pandas = import_extra("pandas", "pandas")
+        return pandas.DataFrame([row.figures() for row in self.rows])
 
     def verdict(self) -> str:
-        """A line a comparison, in plain words that follow from the figures."""
-        lines = []
-        for row in self.rows():
-            if row.difference is None or row.adjusted_p is None:
-                continue
-            p = "unknown" if math.isnan(row.adjusted_p) else f"{row.adjusted_p:.2g}"
-            lines.append(
-                f"{row.method} with {row.model} on {row.dataset} ({row.protocol}): {row.verdict}. "
-                f"Difference to {BASELINE} {row.difference_text()} {_unit(row.metric)}, "
-                f"p = {p}, {row.difference.pairs} {self._pairs()}."
-            )
+        """One line per comparison, in plain words that follow from the figures."""
+        lines = [_sentence(row) for row in self.rows if row.difference is not None]
         if not lines:
-            lines.append(f"Nothing to compare: {BASELINE} or the others are missing.")
+            lines.append("Nothing to compare: the baseline or the others are missing.")
         if self.failed:
+            where = "" if self.folder is None else f" (ifmixup runs {self.folder} lists them)"
             lines.append(
-                f"{len(self.failed)} runs failed, the first with: {self.failed[0].error} "
-                f"(ifmixup runs {self.folder} lists them)"
+                f"{len(self.failed)} runs failed, the first with: {self.failed[0].error}{where}"
             )
-        if len(self.study.splits.folds) == 1:
-            lines.append("One fold shows no spread: with repeats it is trained on several times.")
-        elif self.study.splits.are_one:
-            lines.append(
-                "All runs share one split of the graphs: intervals and p-values say how much the "
-                "seed of the training matters, and nothing of what other test graphs would show."
-            )
-        if self.study.data.continuous and any(t[2] == "ifmixup" for t in self.study.settings):
-            lines.append(
-                f"{len(self.study.data.continuous)} of the {self.study.data.num_features} features "
-                f"are continuous and were standardised on the training graphs of each fold: that "
-                f"a mixed graph can be taken apart again is then not guaranteed."
-            )
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([*lines, *self.study.notes])
 
     def save(self) -> list[Path]:
-        """Write the table beside the runs in every format."""
+        """Write the table beside the runs in every format, named after the study."""
+        if self.folder is None:
+            return []
         paths = []
-        for name, (suffix, _) in FORMATS.items():
+        for name, suffix in FORMATS.items():
             path = self.folder / f"table{suffix}"
             with atomically(path) as unfinished:
                 unfinished.write_text(self.table(name), encoding="utf-8")
             paths.append(path)
         return paths
+
+    def __str__(self) -> str:
+        return f"{self.table()}\n{self.verdict()}"
+
+    def _repr_html_(self) -> str:
+        made = self._table()
+        rows = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(text)}</td>" for text in row) + "</tr>"
+            for row in made.rows
+        )
+        head = "".join(f"<th>{html.escape(text)}</th>" for text in made.head)
+        said = "".join(f"<p>{html.escape(line)}</p>" for line in self.verdict().splitlines())
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in made.notes)
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{notes}{said}"
+
+    def rich_table(self) -> RichTable:
+        """A table for a terminal of 80 columns or more.
+
+        Rows of the same dataset, model and protocol stand together under a line that names them.
+        The deviation over repeats has a column where there are repeats; differences and verdicts
+        have theirs where something is compared.
+        """
+        from rich import box
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        repeated = any(not math.isnan(row.reading.std_over_repeats) for row in self.rows)
+        compared = any(row.difference is not None for row in self.rows)
+        table = RichTable(
+            box=box.SIMPLE_HEAD,
+            show_edge=False,
+            pad_edge=False,
+            padding=(0, 1, 0, 0),
+            caption=Text(printable_lines("\n".join(notes(self.rows)))),
+            caption_justify="left",
+        )
+        table.add_column("method", no_wrap=True)
+        table.add_column(f"{metric_title(self.rows)}\n± folds", no_wrap=True)
+        if repeated:
+            table.add_column("±\nrepeats", justify="right", no_wrap=True)
+        table.add_column("last\nepoch", justify="right", no_wrap=True)
+        if compared:
+            bases = {row.trial.against for row in self.rows if row.difference is not None}
+            methods = {b.rpartition(" ")[2] for b in bases if b}
+            other = methods.pop() if len(methods) == 1 else "baseline"
+            table.add_column(f"difference to\n{other} [95 %]", no_wrap=True)
+            table.add_column("verdict", min_width=10)  # the longest word
+        group = None
+        for row in self.rows:
+            own_group = (row.trial.dataset, row.trial.model, row.trial.protocol)
+            if own_group != group:
+                if group is not None:
+                    table.add_section()
+                name = Text(printable(f"{own_group[0]} {own_group[1]}"), style="bold")
+                table.add_row(name, Text(row.trial.protocol, style="bold"))
+                group = own_group
+            cells = [printable(row.trial.method), row.score_text()]
+            cells += [row.text(row.reading.std_over_repeats)] * repeated
+            cells += [row.text(row.reading.last_mean)]
+            cells += [row.difference_text(), row.verdict or ""] * compared
+            table.add_row(*(Text(cell) for cell in cells))
+        return table
+
+    def _text(self) -> str:
+        from rich.console import Console
+
+        stream = io.StringIO()
+        Console(file=stream, width=100, force_terminal=False).print(self.rich_table())
+        return stream.getvalue()
+
+    def _csv(self) -> str:
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        figures = [row.figures() for row in self.rows]
+        if figures:
+            writer.writerow(figures[0])
+        writer.writerows(each.values() for each in figures)
+        return text.getvalue()
+
+    def _table(self) -> Table:
+        head = (
+            "dataset",
+            "model",
+            "method",
+            "protocol",
+            f"{metric_title(self.rows)} ± folds",
+            "± repeats",
+            "last epoch",
+            "difference [95 %]",
+            "verdict",
+            "runs",
+        )
+        rows = [
+            (
+                row.trial.dataset,
+                row.trial.model,
+                row.trial.method,
+                row.trial.protocol,
+                row.score_text(),
+                row.text(row.reading.std_over_repeats),
+                row.text(row.reading.last_mean),
+                row.difference_text(),
+                row.verdict or "",
+                f"{row.reading.runs} ({row.failed} failed)" if row.failed else str(row.reading.runs),
+            )
+            for row in self.rows
+        ]
+        bold = {(i, 4) for i, row in enumerate(self.rows) if row.best}
+        return Table(head, rows, names=4, notes=notes(self.rows), bold=bold)
+
+
+FORMATS = {"text": ".txt", "csv": ".csv", "markdown": ".md", "latex": ".tex", "json": ".json"}
+
+
+def metric_title(rows: Sequence[Row]) -> str:
+    """What the numbers of rows are called."""
+    return " / ".join(dict.fromkeys(TITLES[row.metric] for row in rows)) or "accuracy"
+
+
+def notes(rows: Sequence[Row]) -> list[str]:
+    """What must be read with the numbers."""
+    said = []
+    for metric in dict.fromkeys(row.metric for row in rows) or ("accuracy",):
+        title = TITLES[metric][0].upper() + TITLES[metric][1:]
+        if is_fraction(metric):
+            said.append(f"{title} in %, differences in points.")
+        else:
+            said.append(f"{title} in the units of the target; lower is better.")
+    if any(row.reading.optimistic for row in rows):
+        said.append(f"* {OPTIMISTIC}")
+    for row in rows:
+        trial = row.trial
+        name = f"{trial.dataset} {trial.name} ({trial.protocol})"
+        if row.failed:
+            said.append(
+                f"{name}: {row.failed} of {row.reading.runs + row.failed} runs are missing or "
+                f"failed and are not in these numbers."
+            )
+        if row.reading.undefined:
+            said.append(
+                f"{name}: on {len(row.reading.undefined)} folds the {TITLES[row.metric]} is not "
+                f"defined, because all graphs are of one class there."
+            )
+    return said
+
+
+def _results(trial: Trial, records: Mapping[str, Record]) -> list[dict[tuple[int, int], RunResult]]:
+    """The finished runs of each candidate, by (repeat, fold)."""
+    found = []
+    for keys in trial.keys:
+        mine: dict[tuple[int, int], RunResult] = {}
+        for pair, key in zip(trial.pairs, keys, strict=True):
+            record = records.get(key)
+            if record is not None and record.result is not None:
+                mine[pair] = record.result
+        found.append(mine)
+    return found
+
+
+def _best(readings: Sequence[tuple[Trial, Reading]]) -> set[int]:
+    """The trials with the best mean of their dataset and protocol."""
+    groups: dict[tuple[str, str], list[tuple[float, int]]] = {}
+    for trial, reading in readings:
+        score = signed(reading.mean, reading.metric)
+        groups.setdefault((trial.data, trial.protocol), []).append((score, id(trial)))
+    return {
+        each
+        for several in groups.values()
+        for score, each in several
+        if score == max(several)[0] > -math.inf
+    }
+
+
+def _sentence(row: Row) -> str:
+    """A comparison in words."""
+    found, trial = row.difference, row.trial
+    assert found is not None and row.adjusted_p is not None
+    p = "unknown" if math.isnan(row.adjusted_p) else f"{row.adjusted_p:.2g}"
+    unit = difference_unit(row.metric)
+    if not higher_is_better(row.metric):
+        unit = f"in {unit}, where lower is better"
+    folds = {fold for _, fold in trial.pairs}
+    pairs = "folds" if len(folds) > 1 else "runs of one fold"
+    other = trial.against or UNKNOWN
+    return (
+        f"{trial.name} on {trial.dataset} ({trial.protocol}): {row.verdict}. Difference to {other} "
+        f"{row.difference_text()} {unit}, Holm-adjusted p = {p}, {found.pairs} {pairs}."
+    )

@@ -1,29 +1,32 @@
-"""Runs from elsewhere: results of two machines become one study."""
+"""Runs out of a store and into it: JSONL with everything, CSV and Parquet as a flat table."""
 
 from __future__ import annotations
 
+import csv
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ifmixup.errors import InputError, StoreError
-from ifmixup.study.database import explained
-from ifmixup.study.export import FORMAT, export
+from ifmixup.errors import InputError, StoreError, import_extra
+from ifmixup.safe_io import atomically
 from ifmixup.study.record import Record
-from ifmixup.study.store import Store
+from ifmixup.study.store import Store, explained
 
-__all__ = ["Imported", "export", "import_runs"]
+FORMAT = 2
+"""Stands in every line of JSONL, for the versions to come."""
 
 MAX_LINE = 16 * 1024**2
-"""The most bytes that a line may have: over a hundred thousand epochs."""
+"""The maximum number of bytes in a line: over a hundred thousand epochs."""
 
 MAX_FAILURES = 1000
 """After so many bad lines the file is taken for something else."""
 
-_AT_ONCE = 200  # runs a transaction: few waits for the disk, and others get their turn to write
+_AT_ONCE = 200  # runs per transaction: few waits for the disk, and others get their turn to write
+_FIRST = ("key", "dataset", "model", "method", "repeat", "fold", "seed", "status")
+_LAST = ("data", "split", "host", "finished_at", "error")
 
 
 @dataclass(frozen=True)
@@ -43,10 +46,10 @@ class Imported:
 
 
 def import_runs(store: Store, path: Path) -> Imported:
-    """Add the runs of a file or of another study; what is done here already stays as it is.
+    """Add the runs of a file or of another study; what is done already stays as it is.
 
-    The file need not be trusted: every value is looked at, and a run's key must be that of its
-    content. Importing twice is the same as importing once.
+    The file is not trusted: every value is checked, and a run's key must be that of its content.
+    Importing twice is the same as importing once.
 
     Args:
         store: Where to.
@@ -66,7 +69,7 @@ def import_runs(store: Store, path: Path) -> Imported:
             try:
                 if isinstance(found, StoreError):
                     raise found
-                yield _believed(found)
+                yield _consistent(found)
             except StoreError as error:
                 failures.append(f"{where}: {error}")
                 if len(failures) >= MAX_FAILURES:
@@ -82,7 +85,122 @@ def import_runs(store: Store, path: Path) -> Imported:
     return Imported(added, count - added, tuple(failures))
 
 
-def _believed(record: Record) -> Record:
+def export(records: Iterable[Record], path: Path) -> int:
+    """Write runs into a file, whole or not at all; an existing file is replaced.
+
+    Args:
+        records: The runs, such as :meth:`Store.records` gives.
+        path: Where to. ``.jsonl`` has everything of a run, curves too, and can be imported;
+            ``.csv`` and ``.parquet`` (which needs ``ifmixup[parquet]``) have one row per run and
+            no curves.
+
+    Returns:
+        How many runs were written.
+    """
+    check_output(path)
+    with explained(path), atomically(path) as unfinished:
+        return _WRITERS[path.suffix.lower()](records, unfinished)
+
+
+def check_output(path: Path) -> None:
+    """Check that runs can be written to ``path``, before the work of reading them."""
+    if path.suffix.lower() not in _WRITERS:
+        kinds = ", ".join(_WRITERS)
+        raise InputError(f"Runs can be exported as {kinds}; got {path.name!r}. Change its ending.")
+    if not path.parent.is_dir():
+        raise InputError(f"The folder {str(path.parent)!r} does not exist. Make it first.")
+    if path.suffix.lower() == ".parquet":
+        import_extra("pyarrow", "parquet")
+
+
+def thinned(record: Record, digits: int = 4) -> Record:
+    """A run to be kept in a repository: its curves with a few digits, without the machine's name.
+
+    The training loss is left out, because no protocol reads it.
+    """
+    if record.result is None:
+        return replace(record, host="")
+    curves = {
+        name: [float(f"{value:.{digits}g}") for value in values]
+        for name, values in record.result.curves.items()
+        if name != "train_loss"
+    }
+    return replace(record, host="", result=replace(record.result, curves=curves))
+
+
+def flat(record: Record) -> dict[str, Any]:
+    """The values of a run by column: what it is, what it measured, its settings and options.
+
+    An option has its class in front (``model.num_layers``, ``method.alpha``).
+    """
+    spec, result = record.spec, record.result
+    row: dict[str, Any] = {name: getattr(spec, name) for name in ("dataset", "repeat", "fold")}
+    row |= {"key": record.key, "status": record.status, "seed": spec.seed}
+    row |= {"model": spec.model.name, "method": spec.method.name}
+    row |= spec.settings.to_dict()
+    for kind, each in (("model", spec.model), ("method", spec.method)):
+        row |= {f"{kind}.{name}": _cell(value) for name, value in each.options}
+        if each.source is not None:
+            row[f"{kind}.source"] = each.source
+    if result is not None:
+        row |= {"seconds": result.seconds, "prepare_seconds": result.prepare_seconds}
+        row |= {n if n not in row else f"metric_{n}": v for n, v in result.metrics.items()}
+    row |= {"data": spec.data, "split": spec.split, "host": record.host}
+    return row | {"finished_at": record.finished_at, "error": record.error}
+
+
+def _cell(value: Any) -> Any:
+    return " ".join(map(str, value)) if isinstance(value, tuple) else value
+
+
+def _columns(rows: list[dict[str, Any]]) -> list[str]:
+    """The columns of a table of these runs: what they are first, where they ran last."""
+    middle = dict.fromkeys(
+        name for row in rows for name in row if name not in (*_FIRST, *_LAST)
+    )
+    return [*_FIRST, *middle, *_LAST]
+
+
+def _write_jsonl(records: Iterable[Record], path: Path) -> int:
+    count = 0
+    with path.open("w", encoding="ascii", newline="\n") as stream:
+        for record in records:
+            stream.write(json.dumps({"format": FORMAT, **record.to_dict()}) + "\n")
+            count += 1
+    return count
+
+
+def _write_csv(records: Iterable[Record], path: Path) -> int:
+    rows = [flat(record) for record in records]
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as stream:
+        writer = csv.DictWriter(stream, _columns(rows), restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+    return len(rows)
+
+
+def _write_parquet(records: Iterable[Record], path: Path) -> int:
+    arrow = import_extra("pyarrow", "parquet")
+    parquet = import_extra("pyarrow.parquet", "parquet")
+    rows = [flat(record) for record in records]
+    # A column of several types, such as an option that is a number or a text, becomes text.
+    columns = {name: [row.get(name) for row in rows] for name in _columns(rows)}
+    for name, values in columns.items():
+        kinds = {type(value) for value in values if value is not None}
+        if len(kinds) > 1 and not kinds <= {int, float}:
+            columns[name] = [None if value is None else str(value) for value in values]
+    parquet.write_table(arrow.table(columns), path)
+    return len(rows)
+
+
+_WRITERS: dict[str, Callable[[Iterable[Record], Path], int]] = {
+    ".jsonl": _write_jsonl,
+    ".csv": _write_csv,
+    ".parquet": _write_parquet,
+}
+
+
+def _consistent(record: Record) -> Record:
     """The record, if its parts agree with each other."""
     if record.spec.key != record.key:
         raise StoreError(
@@ -90,23 +208,20 @@ def _believed(record: Record) -> Record:
             f"or written by another version of ifmixup"
         )
     epochs = record.spec.settings.epochs
-    for name, values in record.result.curves.items() if record.result else ():
-        if len(values) not in (0, epochs):
+    curves = record.result.curves if record.result else {}
+    for name, values in curves.items():
+        if len(values) != epochs:
             raise StoreError(f"the curve {name!r} has {len(values)} values for {epochs} epochs")
+    if record.result is not None and not any(name.startswith("test_") for name in curves):
+        raise StoreError("it has no test curve")
     return record
 
 
 def _of_database(path: Path) -> Iterator[tuple[str, Record | StoreError]]:
     """What is in another study, run by run, without changing it."""
     with Store(path, read_only=True) as source:
-        for key in sorted(source.keys(), key=repr):
-            try:
-                record = source.record(key)
-            except StoreError as error:
-                yield f"run {key}", error
-            else:
-                if record is not None:
-                    yield f"run {key}", record
+        for key, found in source.rows():
+            yield f"run {key}", found
 
 
 def _of_lines(path: Path) -> Iterator[tuple[str, Record | StoreError]]:
@@ -128,9 +243,9 @@ def _parsed(line: bytes) -> Record | StoreError:
     try:
         values: Any = json.loads(line)
         if type(values) is not dict or values.pop("format", None) != FORMAT:
-            return StoreError(f"it is no run of ifmixup ('format' is not {FORMAT})")
+            return StoreError(f"it is not a run of ifmixup ('format' is not {FORMAT})")
         return Record.of(values)
     except StoreError as error:
         return error
-    except (ValueError, RecursionError) as error:  # no JSON, no text, nested without end
+    except (ValueError, RecursionError) as error:  # not JSON, not text, nested without end
         return StoreError(f"it is not JSON ({error})")

@@ -1,16 +1,27 @@
-"""Successive halving: many settings on little, few settings on all. Planning only."""
+"""Successive halving: many settings on a few folds and epochs, few settings on all."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from ifmixup.errors import InputError, unknown_name
-from ifmixup.study.protocols import Run, best_of_mean, defined, read, validation_score
-from ifmixup.study.reading import mean
-from ifmixup.training import PROTOCOLS
-from ifmixup.training.task import higher_is_better
+from ifmixup.errors import InputError
+from ifmixup.study.protocols import best_of_mean, defined, mean, needs_validation
+from ifmixup.study.store import Store
+from ifmixup.study.study import Candidate, Study, Trial
+from ifmixup.training.run import RunResult
+from ifmixup.training.run_spec import RunSpec
+from ifmixup.training.task import best_epoch, higher_is_better, validation_score
+
+SEARCHES = ("grid", "halving")
+NOTE = (
+    "The settings were searched by successive halving on a few folds, whose training and "
+    "validation graphs are test graphs of other folds: these numbers are a little optimistic. "
+    "The search 'grid' chooses fold by fold."
+)
+
+Execute = Callable[[Sequence[RunSpec]], None]
 
 _FOLDS = {1: 4, 2: 2}  # by the number of rungs that follow
 _LEAST_EPOCHS = 10
@@ -41,8 +52,8 @@ class Halving:
     folds and 117 epochs, and the best 16 of these everything: 0.178 of the epochs of the full grid.
 
     The rungs before the last choose for all folds at once, by a few of them. A graph that validates
-    in one of these is a test graph of another fold, so that ``holdout`` with halving is a little
-    less strict than over the full grid, where each fold chooses by its own graphs only.
+    in one of these is a test graph of another fold, so ``holdout`` with halving is a little less
+    strict than over the full grid, where each fold chooses by its own graphs only.
 
     Attributes:
         eta: Of so many settings one goes on.
@@ -91,14 +102,14 @@ class Halving:
         """The settings that go on: the ``keep`` best, in the order of the grid.
 
         Args:
-            scores: The score of each setting by its place in the grid. NaN is the worst; of equals
-                the earlier place goes on.
+            scores: The score of each setting by its index in the grid. NaN is the worst; of equals
+                the earlier one goes on.
             keep: How many.
         """
 
-        def rank(place: int) -> tuple[float, int]:
-            value = scores[place]
-            return math.inf if math.isnan(value) else -value, place
+        def rank(index: int) -> tuple[float, int]:
+            value = scores[index]
+            return math.inf if math.isnan(value) else -value, index
 
         return sorted(sorted(scores, key=rank)[:keep])
 
@@ -118,30 +129,82 @@ def cost(rungs: Sequence[Rung], repeats: int = 1) -> float:
     return total / (rungs[0].settings * last.folds * repeats * last.epochs)
 
 
-def score(protocol: str, runs: Sequence[Run], *, folds: int | None = None) -> float:
+def halve(study: Study, store: Store, execute: Execute) -> Study:
+    """Leave out settings that do badly on a few folds and epochs.
+
+    Args:
+        study: A study with a grid of settings.
+        store: Where the runs are.
+        execute: Runs what the store does not have yet.
+
+    Returns:
+        The same study with the settings that are left, still to be run in full.
+    """
+    left = list(study.trials)
+    plans = [
+        Halving().rungs(len(trial.candidates), len(_first_repeat(trial)), trial.epochs)[:-1]
+        for trial in study.trials
+    ]
+    # All trials climb a rung together: no worker waits for the last run of a single trial.
+    for number in range(max(map(len, plans), default=0)):
+        climbing = [i for i, plan in enumerate(plans) if number < len(plan)]
+        short = {i: _shortened(left[i], plans[i][number]) for i in climbing}
+        execute([spec for trial in short.values() for specs in trial.specs() for spec in specs])
+        for i, trial in short.items():
+            rung = plans[i][number]
+            scores = {
+                index: score(trial.protocol, _done(store, keys), folds=rung.folds)
+                for index, keys in enumerate(trial.keys)
+            }
+            kept = Halving.select(scores, rung.keep)
+            left[i] = left[i].with_candidates([left[i].candidates[index] for index in kept])
+    return replace(study, trials=tuple(left))
+
+
+def score(protocol: str, results: Sequence[RunResult], *, folds: int | None = None) -> float:
     """How good one setting is in a rung.
 
     Under ``holdout`` the mean over folds of the best validation metric: test is not looked at.
-    Under ``paper`` the best point of the mean test curve. More is better: an error is negative.
+    Else the best point, or the last one, of the mean test curve. More is better: an error is
+    negative.
 
     Args:
-        protocol: ``holdout`` or ``paper``.
-        runs: The finished runs of the setting in this rung.
+        protocol: ``holdout``, ``paper`` or ``last``.
+        results: The finished runs of the setting in this rung.
         folds: How many there should be. A setting with fewer has failed somewhere: its score is
             NaN, not a mean over the folds where it did not. By default as many as there are.
     """
-    if protocol not in PROTOCOLS:
-        raise unknown_name("protocol", protocol, PROTOCOLS)
-    if not runs or len(runs) < (folds or 0):
+    if not results or len(results) < (folds or 0):
         return math.nan
-    reading = read(runs)  # checks that they belong together
-    if reading.protocol != protocol or len(reading.chosen) < len(runs):
-        raise InputError(f"The score is of the {protocol} runs of one setting; got others, too.")
-    results = [result for _, result in runs]
-    if protocol == "holdout":
-        judged = [r for r in results if defined(r.curves[f"validation_{r.metric}"])]
-        return mean({(0, i): validation_score(result)[0] for i, result in enumerate(judged)})
-    epoch = best_of_mean(results)
-    curves = [result.curves[f"test_{result.metric}"] for result in results]
+    metric = results[0].metric
+    if needs_validation(protocol):
+        judged = [r.curves for r in results if defined(r.curves[f"validation_{metric}"])]
+        best = [validation_score(curves, best_epoch(curves))[0] for curves in judged]
+        return mean({(0, i): value for i, value in enumerate(best)})
+    epoch = best_of_mean(results) if protocol == "paper" else -1
+    curves = [result.curves[f"test_{metric}"] for result in results]
     at_best = mean({(0, i): curve[epoch] for i, curve in enumerate(curves) if defined(curve)})
-    return at_best if higher_is_better(reading.metric) else -at_best
+    return at_best if higher_is_better(metric) else -at_best
+
+
+def _shortened(trial: Trial, rung: Rung) -> Trial:
+    """A trial on the folds and epochs of a rung."""
+    candidates = [
+        Candidate(each.settings.with_(epochs=rung.epochs), each.model, each.method)
+        for each in trial.candidates
+    ]
+    return replace(
+        trial,
+        candidates=tuple(candidates),
+        folds=tuple(_first_repeat(trial)[: rung.folds]),
+        keys=(),
+    )
+
+
+def _first_repeat(trial: Trial) -> list[tuple[int, int, str]]:
+    """The folds of the first repeat, which the rungs before the last are run on."""
+    return [fold for fold in trial.folds if fold[0] == trial.folds[0][0]]
+
+
+def _done(store: Store, keys: Sequence[str]) -> list[RunResult]:
+    return [r.result for r in store.get(keys).values() if r.result is not None]

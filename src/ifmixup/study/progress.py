@@ -1,47 +1,37 @@
-"""What a study shows while it runs: on a terminal a live display, else a line now and then."""
+"""What a study shows while it runs: on a terminal a progress bar, else a line now and then."""
 
 from __future__ import annotations
 
-import math
 import sys
 import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import TextIO
 
-from rich.console import Console, Group
-from rich.live import Live
-from rich.progress_bar import ProgressBar
-from rich.table import Table
-from rich.text import Text
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn
+from rich.progress import Progress as Bar
 
 from ifmixup.study.engines.engine import Outcome
-from ifmixup.study.time_left import TimeLeft
-from ifmixup.training import RunResult, RunSpec
-from ifmixup.training.score import signed
-from ifmixup.training.task import TITLES
+from ifmixup.training.run_spec import RunSpec
 
 SECONDS_BETWEEN_LINES = 30.0
 LINES_AT_LEAST = 10
 
 
 class Progress:
-    """Shows runs done, running and failed, the time left and the best run so far.
+    """Shows runs done, running and failed, and the time left, counted in epochs.
 
     It is a watcher: give it to an engine, or tell it what happens. It writes to the standard
-    error, so that what a command prints can be piped.
+    error, so what a command prints can be piped.
 
     Args:
         total: How many runs will be executed.
-        already: How many more there are that were found in the store.
+        already: How many more were found in the store.
+        epochs: How many epochs the runs have together; by default each run counts as one.
         file: Where to write.
-        live: Whether to draw a live display; None for where there is a terminal.
+        live: Whether to draw a bar; None for where there is a terminal.
         clock: Tells the time in seconds.
-
-    Example:
-        >>> with Progress(len(tasks)) as progress:
-        ...     for outcome in engine.execute(tasks, data, progress):
-        ...         store.add(outcome)
     """
 
     def __init__(
@@ -49,36 +39,35 @@ class Progress:
         total: int,
         already: int = 0,
         *,
+        epochs: int | None = None,
         file: TextIO | None = None,
         live: bool | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.total = total
-        self.already = already
-        self.done = 0
-        self.failed = 0
-        self.best: tuple[float, RunSpec] | None = None
-        self.metric = "accuracy"
-        self.time_left = TimeLeft(total, clock)
-        self._clock = clock
-        self._file = file or sys.stderr
+        self.total, self.already = total, already
+        self.done = self.failed = 0
+        self._epochs, self._total_epochs = 0.0, epochs
+        self._running: dict[str, int] = {}
+        self._clock, self._file = clock, file or sys.stderr
         console = Console(file=self._file)
-        self._live: Live | None = None
+        self._bar: Bar | None = None
         if console.is_terminal if live is None else live:
-            self._live = Live(
+            self._bar = Bar(
+                BarColumn(bar_width=30),
+                TextColumn("{task.fields[told]}"),
                 console=console,
-                get_renderable=self._render,
-                refresh_per_second=2,
                 transient=True,
+                refresh_per_second=2,
                 redirect_stdout=sys.stdout.isatty(),  # what is piped stays in the pipe
             )
+            self._task = self._bar.add_task("", total=1.0, told="")
         self._said_at = self._began = clock()
         self._said_ended = 0
 
     def __enter__(self) -> Progress:
         self._began = self._said_at = self._clock()
-        if self._live is not None:
-            self._live.start()
+        if self._bar is not None and self.total:
+            self._bar.start()
         elif self.total:
             kept = f" ({self.already} are there already)" if self.already else ""
             self._say(f"{self.total} runs to do{kept}")
@@ -90,84 +79,65 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._live is not None:
-            self._live.stop()
+        if self._bar is not None:
+            self._bar.stop()
         if self.total:
-            took = duration(self._clock() - self._began)
+            self._running.clear()
             stopped = "stopped, " if error is not None else ""
-            self._say(f"{stopped}{self._counts(running=0)}, took {took}{self._best()}")
+            took = duration(self._clock() - self._began)
+            self._say(f"{stopped}{self._counts()}, took {took}")
 
     def started(self, spec: RunSpec) -> None:
         """A run begins, or begins again."""
-        self.time_left.started(spec)
+        self._running[spec.key] = 0
+        self._update()
 
     def epoch(self, spec: RunSpec, number: int) -> None:
         """A run has done so many epochs."""
-        self.time_left.epoch(spec, number)
-        self._now_and_then()
+        if spec.key in self._running:
+            self._running[spec.key] = number
+        self._update()
 
     def finished(self, outcome: Outcome) -> None:
         """A run has ended, well or not."""
-        self.time_left.finished(outcome.spec, failed=outcome.error is not None)
+        self._running.pop(outcome.spec.key, None)
+        self._epochs += outcome.spec.settings.epochs if self._total_epochs else 1
         if outcome.result is None:
             self.failed += 1
         else:
             self.done += 1
-            self._compare(outcome.spec, outcome.result)
-        self._now_and_then()
+        self._update()
 
-    def _compare(self, spec: RunSpec, result: RunResult) -> None:
-        """Keep the best run so far, by validation where there is one.
+    def share(self) -> float:
+        """The share of the epochs that are done."""
+        whole = self._total_epochs or self.total
+        under_way = sum(self._running.values()) if self._total_epochs else 0
+        return min(1.0, (self._epochs + under_way) / whole) if whole else 1.0
 
-        The test fold is not for looking at on the way.
-        """
-        self.metric = result.metric
-        curve = result.curves.get(f"validation_{self.metric}")
-        values = curve or [result.metrics.get(self.metric, math.nan)]
-        best = max(values, key=lambda value: signed(value, self.metric))
-        if math.isnan(best):
+    def left(self) -> float | None:
+        """The seconds that are left, at the pace so far; None as long as nothing is known."""
+        share = self.share()
+        return (self._clock() - self._began) * (1 - share) / share if share else None
+
+    def _update(self) -> None:
+        left = self.left()
+        told = self._counts() + ("" if left is None else f", {duration(left)} left")
+        if self._bar is not None:
+            self._bar.update(self._task, completed=self.share(), told=told)
             return
-        if self.best is None or signed(best, self.metric) > signed(self.best[0], self.metric):
-            self.best = (best, spec)
-
-    def _now_and_then(self) -> None:
-        """A line for a log, after a while or a tenth of the runs; the last one says the rest."""
+        # A line for a log, after a while or a tenth of the runs; the last one says the rest.
         ended = self.done + self.failed
-        if self._live is not None or ended >= self.total:
-            return
-        if (
-            self._clock() - self._said_at >= SECONDS_BETWEEN_LINES
-            or (ended - self._said_ended) * LINES_AT_LEAST >= self.total
+        late = self._clock() - self._said_at >= SECONDS_BETWEEN_LINES
+        if ended < self.total and (
+            late or (ended - self._said_ended) * LINES_AT_LEAST >= self.total
         ):
             self._said_at, self._said_ended = self._clock(), ended
-            self._say(f"{self._counts(self.time_left.running)}{self._left()}{self._best()}")
+            self._say(told)
 
-    def _render(self) -> Group:
-        ended = self.done + self.failed
-        line = Table.grid(padding=(0, 1))
-        line.add_row(
-            ProgressBar(max(1, self.total), ended, width=30),
-            Text(f"{self._counts(self.time_left.running)}{self._left()}"),
-        )
-        return Group(line, Text(self._best().removeprefix(", ")))
-
-    def _counts(self, running: int) -> str:
-        under_way = f", {running} running" if running else ""
+    def _counts(self) -> str:
+        under_way = f", {len(self._running)} running" if self._running else ""
         failed = f", {self.failed} failed" if self.failed else ""
         return f"{self.done}/{self.total} runs done{under_way}{failed}"
-
-    def _left(self) -> str:
-        left = self.time_left.left()
-        return "" if left is None else f", {duration(left)} left"
-
-    def _best(self) -> str:
-        if self.best is None:
-            return ""
-        value, spec = self.best
-        name = f"{spec.settings.model} {spec.settings.method}"
-        if self.metric != "accuracy":
-            name = f"{name} {TITLES[self.metric]}"
-        return f", best so far: {name} {value:.3f} (fold {spec.fold})"
 
     def _say(self, text: str) -> None:
         print(text, file=self._file, flush=True)

@@ -1,33 +1,93 @@
-"""How a number is read off finished runs: ``holdout`` (honest) and ``paper`` (optimistic).
+"""How a number is read off finished runs: ``holdout`` (honest), ``paper`` (optimistic), ``last``.
 
-The test curves of all runs are there. A protocol says at which point each may be read.
+The curves of all runs are stored. A protocol says at which setting and epoch each may be read.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from ifmixup.errors import InputError
-from ifmixup.study.reading import Choice, Pair, Reading, mean
-from ifmixup.training import RunResult, RunSpec, Settings
-from ifmixup.training.run_spec import digest
-from ifmixup.training.score import signed
-from ifmixup.training.score import validation_score as training_score
+import numpy as np
 
-__all__ = ["Choice", "Reading", "Run", "best_of_mean", "chosen_epoch", "read", "validation_score"]
+from ifmixup.errors import InputError, unknown_name
+from ifmixup.training.run import RunResult
+from ifmixup.training.task import best_epoch, signed, validation_score
 
-Run = tuple[RunSpec, RunResult]
-Trial = dict[Pair, RunResult]  # the runs of one setting
+PROTOCOLS = ("holdout", "paper", "last")
+
+Pair = tuple[int, int]  # (repeat, fold)
+Results = Mapping[Pair, RunResult]  # of one setting
 
 
-def read(
-    runs: Iterable[Run],
-    *,
-    settings: Sequence[Settings] | None = None,
-    pairs: Collection[Pair] | None = None,
-) -> Reading:
-    """Read the metric of one dataset, model, method and protocol.
+def needs_validation(protocol: str) -> bool:
+    """Whether the runs of a protocol keep validation graphs apart; ``paper`` and ``last`` train on
+    them, and share their runs.
+    """
+    if protocol not in PROTOCOLS:
+        raise unknown_name("protocol", protocol, PROTOCOLS)
+    return protocol == "holdout"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen for a fold: the candidate's index in the grid, and the epoch from 1."""
+
+    candidate: int
+    epoch: int
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one trial reached on the test folds, fold by fold.
+
+    Attributes:
+        protocol: ``holdout``, ``paper`` or ``last``.
+        metric: What the numbers are: ``accuracy``, ``roc_auc``, ``average_precision`` or ``mae``.
+        scores: By (repeat, fold), at the chosen setting and epoch.
+        last: By (repeat, fold), at the last epoch of the chosen setting: no epoch is chosen.
+        chosen: By (repeat, fold), what was chosen.
+        runs: The number of runs that were read.
+        optimistic: Whether the test folds took part in choosing.
+        missing: By (repeat, fold), how many runs should be there and are not; empty if all are.
+            A mean over the others is no substitute for them: show it with this count.
+        undefined: The (repeat, fold) where the metric is not defined, which have no score.
+    """
+
+    protocol: str
+    metric: str
+    scores: dict[Pair, float]
+    last: dict[Pair, float]
+    chosen: dict[Pair, Choice]
+    runs: int
+    optimistic: bool
+    missing: dict[Pair, int] = field(default_factory=dict)
+    undefined: tuple[Pair, ...] = ()
+
+    @property
+    def mean(self) -> float:
+        """The mean over all folds of all repeats."""
+        return mean(self.scores)
+
+    @property
+    def std_over_repeats(self) -> float:
+        """The standard deviation of the repeats' means; NaN for one repeat."""
+        return std_over_repeats(self.scores)
+
+    @property
+    def std_over_folds(self) -> float:
+        """The mean over repeats of the standard deviation over folds."""
+        return std_over_folds(self.scores)
+
+    @property
+    def last_mean(self) -> float:
+        """As :attr:`mean`, at the last epoch."""
+        return mean(self.last)
+
+
+def read(candidates: Sequence[Results], protocol: str, pairs: Collection[Pair]) -> Reading | None:
+    """Read the metric of one trial; None where no run has finished.
 
     Under ``holdout`` every fold has its own setting and epoch, those with the best validation
     metric (among equals the lowest validation loss, then the first setting and the earliest
@@ -35,69 +95,42 @@ def read(
 
     Under ``paper`` the test curves of a repeat's folds are averaged and the best epoch of the mean
     curve is taken, the earliest among equals; then the setting with the best mean over repeats.
-    A setting with runs missing cannot win against one with more runs: a mean over fewer, maybe
-    easier, folds is not comparable.
+    Under ``last`` the epoch is the last one. A setting with runs missing cannot win against one
+    with more runs: a mean over fewer, maybe easier, folds is not comparable.
 
     A fold where the metric is not defined, such as ROC-AUC where all graphs are of one class, has
     no score.
 
     Args:
-        runs: The finished runs, in any order if ``settings`` is given.
-        settings: All settings of the grid, in the order that breaks ties. By default those that
-            have a run, in the order of ``runs``.
-        pairs: Every (repeat, fold) that should be there. By default those that have a run.
+        candidates: The finished runs of each setting of the grid, in the order that breaks ties.
+        protocol: ``holdout``, ``paper`` or ``last``.
+        pairs: Every (repeat, fold) that should be there.
     """
-    found = list(runs)
-    protocol = _check_together(found)
-    trials: dict[str, Trial] = {_name(each): {} for each in settings or ()}
-    relevant = {}
-    for spec, result in found:
-        name, place = _name(spec.settings), (spec.repeat, spec.fold)
-        if settings is not None and name not in trials:
-            raise InputError(f"A run has settings that are not in the grid: {spec.settings}.")
-        relevant[name] = spec.settings.relevant()
-        trial = trials.setdefault(name, {})
-        if place in trial:
-            raise InputError(f"Repeat {place[0]}, fold {place[1]} is there twice for one setting.")
-        trial[place] = result
-    expected = sorted({*(pairs or ()), *(place for trial in trials.values() for place in trial)})
-    lost = {place: sum(place not in trial for trial in trials.values()) for place in expected}
-    points = (_holdout if protocol == "holdout" else _paper)(trials)
-    curves = {at: _test_curve(trials[name][at]) for at, (name, _) in points.items()}
-    curve = {at: values for at, values in curves.items() if defined(values)}
+    there = [result for runs in candidates for result in runs.values()]
+    if not there:
+        return None
+    metric = _check(there, protocol)
+    expected = sorted({*pairs, *(pair for runs in candidates for pair in runs)})
+    lost = {pair: sum(pair not in runs for runs in candidates) for pair in expected}
+    points = _holdout(candidates) if needs_validation(protocol) else _paper(candidates, protocol)
+    curves = {pair: _test_curve(candidates[p.candidate][pair]) for pair, p in points.items()}
+    curve = {pair: values for pair, values in curves.items() if defined(values)}
     return Reading(
         protocol=protocol,
-        metric=found[0][1].metric,
-        scores={at: curve[at][points[at][1]] for at in curve},
-        last={at: values[-1] for at, values in curve.items()},
-        chosen={at: Choice(relevant[name], epoch + 1) for at, (name, epoch) in points.items()},
-        runs=len(found),
-        missing={place: count for place, count in lost.items() if count},
-        undefined=tuple(at for at in curves if at not in curve),
+        metric=metric,
+        scores={pair: curve[pair][points[pair].epoch - 1] for pair in curve},
+        last={pair: values[-1] for pair, values in curve.items()},
+        chosen=points,
+        runs=len(there),
+        optimistic=protocol == "paper" or (protocol == "last" and len(candidates) > 1),
+        missing={pair: count for pair, count in lost.items() if count},
+        undefined=tuple(pair for pair in curves if pair not in curve),
     )
 
 
 def defined(curve: Sequence[float]) -> bool:
     """Whether the metric is defined on the graphs of a curve: after one epoch at least."""
     return not all(math.isnan(value) for value in curve)
-
-
-def chosen_epoch(result: RunResult) -> int:
-    """The epoch, from 0, that validation chooses: the rule of :func:`ifmixup.training.run`.
-
-    The best validation metric; among equals the lowest loss, then the earliest.
-    """
-    epochs = range(len(result.curves["validation_loss"]))
-    # max keeps the first of equals
-    return max(epochs, key=lambda epoch: training_score(result.curves, epoch))
-
-
-def validation_score(result: RunResult) -> tuple[float, float]:
-    """Validation metric and minus validation loss at the chosen epoch; NaN is the worst.
-
-    Of a metric that is better when it is lower it is the negative: more is always better.
-    """
-    return training_score(result.curves, chosen_epoch(result))
 
 
 def best_of_mean(results: Sequence[RunResult]) -> int:
@@ -107,36 +140,67 @@ def best_of_mean(results: Sequence[RunResult]) -> int:
     return max(range(len(curve)), key=curve.__getitem__)
 
 
-def _holdout(trials: dict[str, Trial]) -> dict[Pair, tuple[str, int]]:
+def mean(values: Mapping[Pair, float]) -> float:
+    """The mean; NaN of nothing."""
+    return math.fsum(values.values()) / len(values) if values else math.nan
+
+
+def std_over_repeats(values: Mapping[Pair, float]) -> float:
+    r"""How much another shuffle of the graphs changes the mean.
+
+    .. math:: \sqrt{\frac{1}{R-1} \sum_r (\bar{a}_r - \bar{a})^2}
+
+    With :math:`\bar{a}_r` the mean over the folds of repeat r; NaN for one repeat.
+    """
+    return _std([float(np.mean(each)) for each in _by_repeat(values)])
+
+
+def std_over_folds(values: Mapping[Pair, float]) -> float:
+    r"""How much the folds of a cross-validation differ from each other.
+
+    .. math:: \frac{1}{R} \sum_r \sqrt{\frac{1}{K-1} \sum_f (a_{rf} - \bar{a}_r)^2}
+
+    NaN where no repeat has two folds.
+    """
+    spreads = [_std(each) for each in _by_repeat(values) if len(each) > 1]
+    return float(np.mean(spreads)) if spreads else math.nan
+
+
+def _holdout(candidates: Sequence[Results]) -> dict[Pair, Choice]:
     points = {}
-    for place in sorted({place for trial in trials.values() for place in trial}):
-        there = [name for name, trial in trials.items() if place in trial]
-        best = max(there, key=lambda name: validation_score(trials[name][place]))
-        points[place] = best, chosen_epoch(trials[best][place])
+    for pair in sorted({pair for runs in candidates for pair in runs}):
+        there = [index for index, runs in enumerate(candidates) if pair in runs]
+        epochs = {index: best_epoch(candidates[index][pair].curves) for index in there}
+        best = max(
+            there,
+            key=lambda i: validation_score(candidates[i][pair].curves, epochs[i]),  # noqa: B023
+        )
+        points[pair] = Choice(best, epochs[best] + 1)
     return points
 
 
-def _paper(trials: dict[str, Trial]) -> dict[Pair, tuple[str, int]]:
-    read_off = {name: _best_epochs(trial) for name, trial in trials.items()}
+def _paper(candidates: Sequence[Results], protocol: str) -> dict[Pair, Choice]:
+    epochs = [_epochs(runs, protocol) for runs in candidates]
 
-    def score(name: str) -> tuple[int, float]:
-        results = trials[name]
-        curves = {place: _test_curve(result) for place, result in results.items()}
-        at_best = {p: curves[p][e] for p, e in read_off[name].items() if defined(curves[p])}
-        metric = next((result.metric for result in results.values()), "accuracy")
-        return len(results), signed(mean(at_best), metric)
+    def score(index: int) -> tuple[int, float]:
+        curves = {pair: _test_curve(result) for pair, result in candidates[index].items()}
+        at_best = {p: curves[p][e] for p, e in epochs[index].items() if defined(curves[p])}
+        metric = next((result.metric for result in candidates[index].values()), "accuracy")
+        return len(curves), signed(mean(at_best), metric)
 
-    best = max(trials, key=score)
-    return {place: (best, epoch) for place, epoch in read_off[best].items()}
+    best = max(range(len(candidates)), key=score)
+    return {pair: Choice(best, epoch + 1) for pair, epoch in epochs[best].items()}
 
 
-def _best_epochs(trial: Trial) -> dict[Pair, int]:
-    """For each fold the best epoch of its repeat."""
-    epochs = {
-        repeat: best_of_mean([result for place, result in trial.items() if place[0] == repeat])
-        for repeat in {place[0] for place in trial}
+def _epochs(runs: Results, protocol: str) -> dict[Pair, int]:
+    """For each fold the best epoch of its repeat, or the last one."""
+    if protocol == "last":
+        return {pair: len(_test_curve(runs[pair])) - 1 for pair in sorted(runs)}
+    best = {
+        repeat: best_of_mean([result for pair, result in runs.items() if pair[0] == repeat])
+        for repeat in {pair[0] for pair in runs}
     }
-    return {place: epochs[place[0]] for place in sorted(trial)}
+    return {pair: best[pair[0]] for pair in sorted(runs)}
 
 
 def _mean_curve(results: Sequence[RunResult]) -> list[float]:
@@ -150,36 +214,28 @@ def _test_curve(result: RunResult) -> list[float]:
     return result.curves[f"test_{result.metric}"]
 
 
-def _name(settings: Settings) -> str:
-    return digest(settings.relevant())
-
-
-def _check_together(runs: Sequence[Run]) -> str:
-    """The protocol of runs that may be read together."""
-    if not runs:
-        raise InputError("There are no finished runs to read.")
-    kinds = {
-        (s.dataset, s.data, s.settings.model, s.settings.method, s.protocol, s.seed)
-        for s, _ in runs
-    }
-    splits = {(s.repeat, s.fold, s.split) for s, _ in runs}
-    if len(kinds) > 1 or len(splits) > len({(s.repeat, s.fold) for s, _ in runs}):
-        raise InputError(
-            "Runs of different datasets, models, methods, protocols, seeds or splits cannot be "
-            "read as one. Read them group by group."
-        )
-    metrics = sorted({result.metric for _, result in runs})
+def _check(results: Sequence[RunResult], protocol: str) -> str:
+    """The metric of runs that may be read together under a protocol."""
+    metrics = sorted({result.metric for result in results})
     if len(metrics) > 1:
         raise InputError(f"Runs of different metrics cannot be read as one: {', '.join(metrics)}.")
-    for spec, result in runs:
-        needed = [f"test_{result.metric}"]
-        if spec.protocol == "holdout":
-            needed += [f"validation_{result.metric}", "validation_loss"]
-        for name in needed:
-            length = len(result.curves.get(name, ()))
-            if length != spec.settings.epochs:
-                raise InputError(
-                    f"Run {spec.key} has {length} points of {name}, not one for each of its "
-                    f"{spec.settings.epochs} epochs."
-                )
-    return runs[0][0].protocol
+    needed = [f"test_{metrics[0]}"]
+    if needs_validation(protocol):
+        needed += [f"validation_{metrics[0]}", "validation_loss"]
+    for result in results:
+        lengths = {name: len(result.curves.get(name, ())) for name in needed}
+        if len(set(lengths.values())) > 1 or not all(lengths.values()):
+            told = ", ".join(f"{name} {length}" for name, length in lengths.items())
+            raise InputError(f"A run has curves of different or no length: {told} epochs.")
+    return metrics[0]
+
+
+def _by_repeat(values: Mapping[Pair, float]) -> list[list[float]]:
+    repeats: dict[int, list[float]] = {}
+    for (repeat, _), value in sorted(values.items()):
+        repeats.setdefault(repeat, []).append(value)
+    return list(repeats.values())
+
+
+def _std(values: list[float]) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else math.nan

@@ -1,36 +1,36 @@
-"""A run as it is stored: what was run, what came out, where and when, as plain values.
+"""A run as it is stored: what was run, what it measured, where and when, as plain values.
 
-Records come from files that nobody vouches for, so that every value is looked at on the way in.
+Records may come from untrusted files: every value is checked on the way in.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import math
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import lru_cache
 from typing import Any, get_type_hints
 
-import torch
-
+from ifmixup.components import ClassSpec
 from ifmixup.errors import InputError, StoreError
 from ifmixup.study.engines.engine import Outcome
-from ifmixup.study.plain_values import (
-    a_list,
-    check,
-    mapping,
-    number,
-    plain,
-    same_names,
-    seconds,
-    utc,
-)
-from ifmixup.training import RunResult, RunSpec, Settings
+from ifmixup.training.run import RunResult
+from ifmixup.training.run_spec import RunSpec
+from ifmixup.training.settings import Settings
+from ifmixup.values import as_type, decode_number, encode_number, same_names, short
 
 STATUSES = ("done", "failed")
+MAX_CURVES = 256 * 1024**2
+"""The maximum number of bytes that the curves of one run may have."""
 
-_SPEC = {name: hint for name, hint in get_type_hints(RunSpec).items() if name != "settings"}
-_SETTINGS = get_type_hints(Settings)
+_PLAIN_PARTS = {
+    name: hint
+    for name, hint in get_type_hints(RunSpec).items()
+    if name not in ("settings", "model", "method")
+}
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class Record:
     status: str
     result: RunResult | None
     error: str | None
-    versions: dict[str, str]
-    host: str
-    finished_at: str
+    versions: dict[str, str] = field(default_factory=dict)
+    host: str = ""
+    finished_at: str = ""
 
     @staticmethod
     def of_outcome(outcome: Outcome) -> Record:
@@ -78,11 +78,11 @@ class Record:
         result = None
         if self.result is not None:
             result = {
-                "metrics": {name: plain(value) for name, value in self.result.metrics.items()},
+                "metrics": {name: encode_number(v) for name, v in self.result.metrics.items()},
                 "seconds": self.result.seconds,
                 "prepare_seconds": self.result.prepare_seconds,
                 "curves": {
-                    name: [plain(value) for value in values]
+                    name: [encode_number(value) for value in values]
                     for name, values in self.result.curves.items()
                 },
             }
@@ -96,60 +96,159 @@ class Record:
             StoreError: If a value is missing, unknown, of the wrong type or out of range.
         """
         try:
-            same_names("the record", mapping(values), Record.__dataclass_fields__)
+            same_names("the record", _mapping(values), Record.__dataclass_fields__)
             for name in ("key", "host", "finished_at"):
-                check(name, values[name], str)
-            check("error", values["error"], str | None)
-            for name, version in mapping(values["versions"]).items():
-                check(f"the version of {name}", version, str)
+                as_type(name, values[name], str)
+            as_type("error", values["error"], str | None)
+            for name, version in _mapping(values["versions"]).items():
+                as_type(f"the version of {name}", version, str)
             status, result = values["status"], values["result"]
             if status not in STATUSES or (status == "done") != (result is not None):
-                raise StoreError(f"the status {status!r} does not go with what it has")
+                raise StoreError(f"the status {short(status)} does not go with what it has")
             return Record(
                 **{
                     **values,
                     "spec": _spec(values["spec"]),
                     "result": None if result is None else _result(result),
-                    "finished_at": utc(values["finished_at"]),
+                    "finished_at": _utc(values["finished_at"]),
                 }
             )
         except StoreError:
             raise
-        # Settings and numbers that nobody vouches for: TypeError, OverflowError, RuntimeError, ...
+        # Values of an untrusted file: TypeError, OverflowError, RecursionError, ...
         except Exception as error:
+            raise StoreError(f"{type(error).__name__}: {error}") from error
+
+    def to_row(self) -> dict[str, Any]:
+        """The values of the columns of the database, by name."""
+        values = self.to_dict()
+        result = values.pop("result")
+        measured: dict[str, Any] = dict.fromkeys(
+            ("metrics", "seconds", "prepare_seconds", "curves")
+        )
+        if result is not None:
+            measured = {
+                **result,
+                "metrics": _json(result["metrics"]),
+                "curves": zlib.compress(_json(result["curves"]).encode()),
+            }
+        texts = {name: _json(values[name]) for name in ("spec", "versions")}
+        # An error may quote bytes that are not text, as half characters, which SQLite refuses.
+        for name in ("error", "host"):
+            if values[name] is not None:
+                texts[name] = values[name].encode(errors="backslashreplace").decode()
+        spec = self.spec
+        return {
+            **values,
+            **measured,
+            **texts,
+            "dataset": spec.dataset,
+            "model": spec.model.name,
+            "method": spec.method.name,
+            "repeat": spec.repeat,
+            "fold": spec.fold,
+        }
+
+    @staticmethod
+    def of_row(row: Mapping[str, Any]) -> Record:
+        """The inverse of :meth:`to_row`; without the column ``curves`` there are no curves.
+
+        Raises:
+            StoreError: If the row is damaged.
+        """
+        try:
+            result = None
+            if row["status"] == "done":
+                result = {
+                    "curves": json.loads(_unzip(row["curves"])) if "curves" in row else {},
+                    "metrics": json.loads(row["metrics"]),
+                    "seconds": row["seconds"],
+                    "prepare_seconds": row["prepare_seconds"],
+                }
+            texts = {name: json.loads(row[name]) for name in ("spec", "versions")}
+            whole = {name: row[name] for name in ("key", "status", "error", "host", "finished_at")}
+            return Record.of({**whole, **texts, "result": result})
+        except StoreError:
+            raise
+        except (ValueError, TypeError, RecursionError, zlib.error) as error:
             raise StoreError(f"{type(error).__name__}: {error}") from error
 
 
 def _spec(values: Any) -> RunSpec:
-    settings = mapping(mapping(values).get("settings"))
-    same_names("the spec", values, {**_SPEC, "settings": Any})
-    for name, hint in _SPEC.items():
-        check(name, values[name], hint)
-    for name, value in settings.items():
-        if name in _SETTINGS:  # a name that is not known is answered by the settings themselves
-            check(name, value, _SETTINGS[name])
-    return RunSpec(**{**values, "settings": _settings(json.dumps(settings))})
+    same_names("the spec", _mapping(values), RunSpec.__dataclass_fields__)
+    for name, hint in _PLAIN_PARTS.items():
+        value = as_type(name, values[name], hint)
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise StoreError(f"{name} must fit into 64 bits; got {short(value)}")
+    return RunSpec(
+        **{
+            **values,
+            "settings": _settings(_json(_mapping(values["settings"]))),
+            "model": _class(_json(values["model"])),
+            "method": _class(_json(values["method"])),
+        }
+    )
 
 
 @lru_cache(maxsize=4096)
 def _settings(text: str) -> Settings:
-    """Settings, once for the many runs that share them.
+    """Settings, once for the many runs that share them."""
+    return Settings.of(json.loads(text))
 
-    Settings build a model to see whether its options are right. On the device ``meta`` that takes
-    no memory, however wide the model of a hostile file, and leaves the random state alone.
-    """
-    with torch.device("meta"):
-        return Settings.of(json.loads(text))
+
+@lru_cache(maxsize=4096)
+def _class(text: str) -> ClassSpec:
+    return ClassSpec.of(json.loads(text))
 
 
 def _result(values: Any) -> RunResult:
-    same_names("the result", mapping(values), RunResult.__dataclass_fields__)
+    same_names("the result", _mapping(values), RunResult.__dataclass_fields__)
     return RunResult(
         curves={
-            name: [number(value) for value in a_list(curve)]
-            for name, curve in mapping(values["curves"]).items()
+            name: [decode_number(value) for value in _list(curve)]
+            for name, curve in _mapping(values["curves"]).items()
         },
-        metrics={name: number(value) for name, value in mapping(values["metrics"]).items()},
-        seconds=seconds(values["seconds"]),
-        prepare_seconds=seconds(values["prepare_seconds"]),
+        metrics={name: decode_number(v) for name, v in _mapping(values["metrics"]).items()},
+        seconds=_seconds(values["seconds"]),
+        prepare_seconds=_seconds(values["prepare_seconds"]),
     )
+
+
+def _seconds(value: Any) -> float:
+    found = decode_number(value)
+    if not 0 <= found < math.inf:
+        raise StoreError(f"{short(value)} is not a number of seconds")
+    return found
+
+
+def _utc(text: str) -> str:
+    """A time in the one form that sorts as text."""
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        raise StoreError(f"the time {short(text)} has no time zone")
+    return time.astimezone(timezone.utc).isoformat(timespec="microseconds")
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if type(value) is not dict:
+        raise StoreError(f"{short(value)} is not an object of names and values")
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if type(value) is not list:
+        raise StoreError(f"{short(value)} is not a list")
+    return value
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _unzip(content: bytes) -> bytes:
+    """Unpack, but never more than a bound: the file may be anybody's."""
+    unpacker = zlib.decompressobj()
+    text = unpacker.decompress(content, MAX_CURVES)
+    if not unpacker.eof:
+        raise StoreError("its curves are cut off or too long")
+    return text

@@ -5,42 +5,19 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
-from sklearn.model_selection import StratifiedKFold
 
 from ifmixup.errors import InputError, StoreError
 from ifmixup.safe_io import atomically
-from ifmixup.study.check_splits import PARTS, check_splits
-from ifmixup.training import Fold, PackedDataset
-from ifmixup.training.run_spec import digest
+from ifmixup.training.packed import PackedDataset
+from ifmixup.training.run_spec import PARTS, Fold, digest
 
-
-@dataclass(frozen=True)
-class SplitFold:
-    """The graphs of one fold, as their places in the dataset, in rising order.
-
-    The order matters to a training, so that there is one order, whoever wrote the fold down.
-
-    Attributes:
-        repeat: Which repetition of the cross-validation.
-        fold: Which fold of it.
-        train: Trained on.
-        validation: Chooses epoch and setting under ``holdout``; trained on under ``paper``.
-        test: Judged on.
-    """
-
-    repeat: int
-    fold: int
-    train: tuple[int, ...]
-    validation: tuple[int, ...]
-    test: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        for part in PARTS:
-            object.__setattr__(self, part, tuple(sorted(getattr(self, part))))
+_HEAD = {"dataset": str, "data": str, "seed": int, "folds": list}
 
 
 @dataclass(frozen=True)
@@ -57,7 +34,7 @@ class Splits:
     dataset: str
     data: str
     seed: int
-    folds: tuple[SplitFold, ...]
+    folds: tuple[Fold, ...]
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -67,9 +44,9 @@ class Splits:
     @property
     def are_one(self) -> bool:
         """Whether all are the same graphs in the same parts, such as a dataset's own split."""
-        return len({(each.train, each.validation, each.test) for each in self.folds}) == 1
+        return len({each.fingerprint for each in self.folds}) == 1
 
-    @property
+    @cached_property
     def test_ratio(self) -> float:
         """The mean of ``n_test / n_train``, as the corrected t-test needs it.
 
@@ -79,17 +56,15 @@ class Splits:
         return float(np.mean(ratios))
 
     def fold(self, repeat: int, fold: int) -> Fold:
-        """One fold, as training takes it."""
-        found = self._find(repeat, fold)
-        return Fold(*(torch.tensor(getattr(found, part), dtype=torch.long) for part in PARTS))
-
-    def fingerprint(self, repeat: int, fold: int) -> str:
-        """The same for the same graphs in the same parts."""
-        found = self._find(repeat, fold)
-        return digest([list(getattr(found, part)) for part in PARTS])
+        """One fold."""
+        for each in self.folds:
+            if (each.repeat, each.fold) == (repeat, fold):
+                return each
+        known = ", ".join(f"({r}, {f})" for r, f in self.pairs)
+        raise InputError(f"There is no repeat {repeat}, fold {fold}. There are: {known}.")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write as JSON, a line a list; a file that was there stays whole until it is replaced."""
+        """Write as JSON, one line per list; an existing file stays whole until it is replaced."""
         target = Path(path)
         head = {"dataset": self.dataset, "data": self.data, "seed": self.seed}
         lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
@@ -101,26 +76,29 @@ class Splits:
         except OSError as error:
             raise StoreError(f"The splits cannot be written to {target}: {error}.") from error
 
-    def _find(self, repeat: int, fold: int) -> SplitFold:
-        for each in self.folds:
-            if (each.repeat, each.fold) == (repeat, fold):
-                return each
-        known = ", ".join(f"({r}, {f})" for r, f in self.pairs)
-        raise InputError(f"There is no repeat {repeat}, fold {fold}. There are: {known}.")
+    def save_in(self, folder: Path) -> Path:
+        """Write into a study's folder, one file per choice of folds, where it is not there."""
+        path = folder / f"splits-{len(self.folds)}-{self.folds[0].fingerprint[:8]}.json"
+        if not path.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            self.save(path)
+        return path
 
 
 def make_splits(data: PackedDataset, *, folds: int = 10, repeats: int = 1, seed: int = 0) -> Splits:
     """Draw folds; the same seed gives the same folds on every machine.
 
-    Those of classes are stratified: each has its part of every class. Those of labels and values
+    Folds of classes are stratified: each has its part of every class. Folds of labels and values
     are drawn at random.
 
     Args:
         data: The packed dataset.
-        folds: How many folds; each is the test fold once a repeat.
+        folds: The number of folds; each is the test fold once per repeat.
         repeats: How many times all graphs are shuffled anew and cut into folds.
         seed: Decides the shuffles.
     """
+    from sklearn.model_selection import StratifiedKFold
+
     if folds < 2 or repeats < 1:
         raise InputError(f"At least 2 folds and 1 repeat are needed; got {folds} and {repeats}.")
     y = _strata(data)
@@ -134,13 +112,12 @@ def make_splits(data: PackedDataset, *, folds: int = 10, repeats: int = 1, seed:
             chance = np.random.RandomState((start + number + 1) % 2**32)
             validation = _stratified_tenth(rest, y, chance)
             train = np.setdiff1d(rest, validation)
-            made.append(
-                SplitFold(repeat, number, *(tuple(p.tolist()) for p in (train, validation, test)))
-            )
+            parts = (tuple(part.tolist()) for part in (train, validation, test))
+            made.append(Fold(repeat, number, *parts))
     if any(not each.validation for each in made):
         raise InputError(
-            f"{data.name} is too small for {folds} folds: with one training graph a class there is "
-            f"none for validation. Add graphs."
+            f"{data.name} is too small for {folds} folds: with one training graph per class there "
+            f"is none for validation. Add graphs."
         )
     return Splits(data.name, data.fingerprint, seed, tuple(made))
 
@@ -165,13 +142,11 @@ def own_splits(data: PackedDataset, *, repeats: int = 1, seed: int = 0) -> Split
         parts["train"] = np.setdiff1d(rest, parts["validation"]).tolist()
     folds = [{"repeat": repeat, "fold": 0, **parts} for repeat in range(repeats)]
     values = {"dataset": data.name, "data": data.fingerprint, "seed": seed, "folds": folds}
-    check_splits(values, data, f"The split of {data.name}")
-    made = (SplitFold(r, 0, *(tuple(parts[part]) for part in PARTS)) for r in range(repeats))
-    return Splits(data.name, data.fingerprint, seed, tuple(made))
+    return _checked(values, data, f"The split of {data.name}")
 
 
 def load_splits(path: str | os.PathLike[str], data: PackedDataset) -> Splits:
-    """Read splits that :meth:`Splits.save` or anyone else wrote; nothing in the file is trusted.
+    """Read splits that :meth:`Splits.save` or anyone else wrote; the file is not trusted.
 
     Args:
         path: The JSON file.
@@ -183,12 +158,80 @@ def load_splits(path: str | os.PathLike[str], data: PackedDataset) -> Splits:
         raise InputError(f"The splits {path} cannot be read: {error}.") from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"The splits {path} are not JSON: {error}.") from error
-    check_splits(values, data, str(path))
-    found = (
-        SplitFold(e["repeat"], e["fold"], *(tuple(e[p]) for p in PARTS)) for e in values["folds"]
-    )
-    folds = sorted(found, key=lambda each: (each.repeat, each.fold))
+    return _checked(values, data, str(path))
+
+
+def _checked(values: Any, data: PackedDataset, source: str) -> Splits:
+    """Splits from untrusted values; an error names the fold and says what is wrong with it.
+
+    Args:
+        values: Any JSON value.
+        data: The dataset it must belong to.
+        source: Where it was read, for the message.
+    """
+    if not isinstance(values, dict):
+        raise InputError(f"{source} is not a splits file: it must hold {', '.join(_HEAD)}.")
+    for name, kind in _HEAD.items():
+        if type(values.get(name)) is not kind:
+            raise InputError(
+                f"{source} is not a splits file: {name!r} must be there and be a {kind.__name__}. "
+                f"Needed are {', '.join(_HEAD)}."
+            )
+    if values["data"] != data.fingerprint:
+        raise InputError(
+            f"{source} was made for other graphs: {values['dataset']!r} with fingerprint "
+            f"{values['data']!r}, not {data.name!r} with {data.fingerprint!r}. Use the splits of "
+            f"this dataset, or make new ones."
+        )
+    if not values["folds"]:
+        raise InputError(f"{source} has no folds.")
+    tested: dict[tuple[int, int], int] = {}  # (repeat, graph) -> the fold that tests on it
+    seen = set()
+    for number, fold in enumerate(values["folds"]):
+        pair = _check_numbers(fold, f"{source}, entry {number} of 'folds'")
+        name = f"{source}, repeat {pair[0]}, fold {pair[1]}"
+        if pair in seen:
+            raise InputError(f"{name} is there twice. Number the folds of a repeat 0, 1, 2 ...")
+        seen.add(pair)
+        _check_parts(fold, len(data), name)
+        for graph in fold["test"]:
+            other = tested.setdefault((pair[0], graph), pair[1])
+            if other != pair[1]:
+                raise InputError(
+                    f"{name}: test graph {graph} is a test graph of fold {other} of that repeat, "
+                    f"too. The test folds of a repeat must not overlap."
+                )
+    folds = sorted(map(Fold.of, values["folds"]), key=lambda each: (each.repeat, each.fold))
     return Splits(values["dataset"], values["data"], values["seed"], tuple(folds))
+
+
+def _check_numbers(fold: Any, name: str) -> tuple[int, int]:
+    if not isinstance(fold, dict):
+        raise InputError(f"{name} must be an object with repeat, fold, {', '.join(PARTS)}.")
+    for key in ("repeat", "fold"):
+        if type(fold.get(key)) is not int or not 0 <= fold[key] < 2**31:
+            raise InputError(f"{name}: {key!r} must be a number from 0; got {fold.get(key)!r}.")
+    return fold["repeat"], fold["fold"]
+
+
+def _check_parts(fold: dict[str, Any], graphs: int, name: str) -> None:
+    owner: dict[int, str] = {}
+    for part in PARTS:
+        indices = fold.get(part)
+        if not isinstance(indices, list) or not indices:
+            raise InputError(f"{name}: {part!r} must be a list of at least one graph.")
+        for index in indices:
+            if type(index) is not int or not 0 <= index < graphs:
+                raise InputError(
+                    f"{name}: {index!r} in {part!r} is not a graph of the dataset; they are "
+                    f"numbered 0 to {graphs - 1}."
+                )
+            if index in owner:
+                raise InputError(
+                    f"{name}: graph {index} is in {owner[index]!r} and in {part!r}. Each graph may "
+                    f"be in one of {', '.join(PARTS)}, once."
+                )
+            owner[index] = part
 
 
 def _strata(data: PackedDataset) -> np.ndarray:
@@ -197,7 +240,7 @@ def _strata(data: PackedDataset) -> np.ndarray:
 
 
 def _check_enough(data: PackedDataset, y: np.ndarray, folds: int) -> None:
-    """See that there is a graph of every class for every fold to test on."""
+    """Check that there is a graph of every class for every fold to test on."""
     classes, counts = np.unique(y, return_counts=True)
     rarest, least = int(classes[counts.argmin()]), int(counts.min())
     if least >= folds:
@@ -214,17 +257,17 @@ def _check_enough(data: PackedDataset, y: np.ndarray, folds: int) -> None:
 
 
 def _stratified_tenth(
-    places: np.ndarray, y: np.ndarray, chance: np.random.RandomState
+    indices: np.ndarray, y: np.ndarray, chance: np.random.RandomState
 ) -> np.ndarray:
     """A tenth of each class, at least one graph of it, but never its last one."""
     taken = []
-    for number in np.unique(y[places]):
-        members = places[y[places] == number]
+    for number in np.unique(y[indices]):
+        members = indices[y[indices] == number]
         count = min(max(1, round(len(members) / 10)), len(members) - 1)
         taken.append(chance.permutation(members)[:count])
     return np.concatenate(taken)
 
 
-def _fold_text(each: SplitFold) -> str:
+def _fold_text(each: Fold) -> str:
     lists = ",\n".join(f'   "{part}": {json.dumps(getattr(each, part))}' for part in PARTS)
     return f'  {{"repeat": {each.repeat}, "fold": {each.fold},\n{lists}}}'

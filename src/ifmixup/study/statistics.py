@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+
 
 from ifmixup.errors import InputError
-from ifmixup.study.reading import Pair
+from ifmixup.study.protocols import Pair
 
 HELPS = "helps"
 HURTS = "hurts"
@@ -72,7 +72,7 @@ def paired_difference(
         raise InputError(
             f"test_ratio is n_test / n_train, such as 1/9 for 10 folds; got {test_ratio}."
         )
-    both = [method[place] - none[place] for place in sorted(method.keys() & none.keys())]
+    both = [method[pair] - none[pair] for pair in sorted(method.keys() & none.keys())]
     differences = np.array([value for value in both if math.isfinite(value)])
     k = len(differences)
     mean = math.fsum(differences) / k if k else math.nan
@@ -81,6 +81,8 @@ def paired_difference(
     if np.ptp(differences) <= _EQUAL:
         p_value = 1.0 if abs(mean) <= _EQUAL else 2.0 ** (1 - k)
         return Difference(mean, math.nan, math.nan, p_value, k)
+    from scipy import stats
+
     error = math.sqrt((1 / k + test_ratio) * float(np.var(differences, ddof=1)))
     reach = float(stats.t.ppf((1 + confidence) / 2, k - 1)) * error
     p_value = float(2 * stats.t.sf(abs(mean) / error, k - 1))
@@ -96,6 +98,8 @@ def signed_rank(differences: Sequence[float]) -> float:
     """
     if len(differences) < _FEWEST_DATASETS:
         return math.nan
+    from scipy import stats
+
     return float(stats.wilcoxon(differences, zero_method="zsplit").pvalue)
 
 
@@ -108,12 +112,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     A NaN is a comparison that was not made: it stays NaN and is not counted.
     """
-    tested = [place for place, p in enumerate(p_values) if not math.isnan(p)]
+    tested = [i for i, p in enumerate(p_values) if not math.isnan(p)]
     adjusted = [math.nan] * len(p_values)
     largest = 0.0
-    for rank, place in enumerate(sorted(tested, key=lambda each: p_values[each])):
-        largest = max(largest, min(1.0, (len(tested) - rank) * p_values[place]))
-        adjusted[place] = largest
+    for rank, i in enumerate(sorted(tested, key=lambda each: p_values[each])):
+        largest = max(largest, min(1.0, (len(tested) - rank) * p_values[i]))
+        adjusted[i] = largest
     return adjusted
 
 

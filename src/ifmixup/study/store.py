@@ -1,35 +1,59 @@
-"""The store: every run of a study, once, in a SQLite file that outlives whatever happens."""
+"""The store: every run of a study, once, in a SQLite file."""
 
 from __future__ import annotations
 
-import json
+import errno
+import shutil
+import sqlite3
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
 from ifmixup.errors import StoreError, unknown_name
-from ifmixup.study.database import connect, explained
 from ifmixup.study.engines.engine import Outcome
 from ifmixup.study.record import STATUSES, Record
-from ifmixup.study.rows import COLUMNS, of_row, to_row
 
 FILE_NAME = "runs.sqlite"
+APPLICATION_ID = int.from_bytes(b"ifmx", "big")
+SCHEMA = 2
+BUSY_SECONDS = 60.0
 
+_COLUMNS = (
+    "key, dataset, model, method, repeat, fold, spec, status, metrics, error, seconds, "
+    "prepare_seconds, versions, host, finished_at"
+)  # all but the curves, which are large
+_TABLE = """
+CREATE TABLE runs (
+    key TEXT NOT NULL PRIMARY KEY,
+    dataset TEXT NOT NULL,
+    model TEXT NOT NULL,
+    method TEXT NOT NULL,
+    repeat INTEGER NOT NULL,
+    fold INTEGER NOT NULL,
+    spec TEXT NOT NULL,
+    status TEXT NOT NULL CHECK (status IN ('done', 'failed')),
+    curves BLOB,
+    metrics TEXT,
+    error TEXT,
+    seconds REAL,
+    prepare_seconds REAL,
+    versions TEXT NOT NULL,
+    host TEXT NOT NULL,
+    finished_at TEXT NOT NULL
+)
+"""
 # A done run stays as it is. A failed one gives way to a done one, and to another failure if that
 # came later; :always says that this one did, whatever the clocks of two machines say.
+_NAMES = [*_COLUMNS.split(", "), "curves"]
 _PUT = f"""
-INSERT INTO runs ({COLUMNS}, curves)
-VALUES (:key, :spec, :status, :metrics, :error, :seconds, :prepare_seconds, :versions, :host,
-        :finished_at, :curves)
-ON CONFLICT (key) DO UPDATE SET
-    spec = excluded.spec, status = excluded.status, metrics = excluded.metrics,
-    error = excluded.error, seconds = excluded.seconds,
-    prepare_seconds = excluded.prepare_seconds, versions = excluded.versions,
-    host = excluded.host, finished_at = excluded.finished_at, curves = excluded.curves
+INSERT INTO runs ({", ".join(_NAMES)}) VALUES ({", ".join(f":{name}" for name in _NAMES)})
+ON CONFLICT (key) DO UPDATE SET {", ".join(f"{n} = excluded.{n}" for n in _NAMES[1:])}
 WHERE runs.status = 'failed'
     AND (:always OR excluded.status = 'done' OR excluded.finished_at > runs.finished_at)
 """
+_AT_ONCE = 500  # keys in one query
 
 
 class Store:
@@ -49,7 +73,7 @@ class Store:
         if not read_only:
             with explained(folder):
                 folder.mkdir(parents=True, exist_ok=True)
-        self._connection = connect(self.path, read_only=read_only)
+        self._connection = _connect(self.path, read_only=read_only)
 
     def add(self, outcome: Outcome) -> bool:
         """Keep what became of a run, at once and for good.
@@ -58,7 +82,7 @@ class Store:
             Whether something was stored: a run that is done stays as it is.
         """
         with explained(self.path):
-            row = to_row(Record.of_outcome(outcome))
+            row = Record.of_outcome(outcome).to_row()
             return self._connection.execute(_PUT, {**row, "always": True}).rowcount > 0
 
     def merge(self, records: Iterable[Record]) -> int:
@@ -69,16 +93,9 @@ class Store:
         with explained(self.path), self._connection:
             self._connection.execute("BEGIN IMMEDIATE")
             return sum(
-                self._connection.execute(_PUT, {**to_row(record), "always": False}).rowcount
+                self._connection.execute(_PUT, {**record.to_row(), "always": False}).rowcount
                 for record in records
             )
-
-    def forget_failed(self, keys: Iterable[str]) -> int:
-        """Remove those of the runs ``keys`` that failed; returns how many."""
-        with explained(self.path), self._connection:
-            self._connection.execute("BEGIN IMMEDIATE")
-            command = "DELETE FROM runs WHERE key = ? AND status = 'failed'"
-            return sum(self._connection.execute(command, (key,)).rowcount for key in keys)
 
     def keys(self, status: str | None = None) -> set[str]:
         """The keys of all runs, or of those that are ``done`` or ``failed``."""
@@ -90,22 +107,21 @@ class Store:
             )
             return {key for (key,) in found}
 
-    def record(self, key: str, *, curves: bool = True) -> Record | None:
-        """What is known of a run, or None.
+    def get(self, keys: Iterable[str], *, curves: bool = True) -> dict[str, Record]:
+        """Those of the runs ``keys`` that are there, by key.
 
         Args:
-            key: The run's key.
+            keys: The runs' keys.
             curves: False leaves the curves empty, which is faster.
         """
-        columns = f"{COLUMNS}, curves" if curves else COLUMNS
-        with explained(self.path):
-            row = self._connection.execute(
-                f"SELECT {columns} FROM runs WHERE key = ?", (key,)
-            ).fetchone()
-        try:
-            return None if row is None else of_row(dict(row))
-        except StoreError as error:
-            raise self._damaged(key, error) from error
+        columns = f"{_COLUMNS}, curves" if curves else _COLUMNS
+        found: dict[str, Record] = {}
+        wanted = iter(dict.fromkeys(keys))
+        while some := list(islice(wanted, _AT_ONCE)):
+            marks = ", ".join("?" * len(some))
+            query = f"SELECT {columns} FROM runs WHERE key IN ({marks})"
+            found |= {record.key: record for record in self._records(query, some)}
+        return found
 
     def records(
         self,
@@ -114,24 +130,37 @@ class Store:
         model: str | None = None,
         method: str | None = None,
         status: str | None = None,
-        protocol: str | None = None,
         repeat: int | None = None,
         fold: int | None = None,
         curves: bool = True,
     ) -> Iterator[Record]:
-        """The runs that agree with all that is given, sorted by what they are."""
-        wanted = (dataset, model, method, protocol, repeat, fold)
-        kept = self.keys(status)
-        with explained(self.path):
-            specs = self._connection.execute("SELECT key, spec FROM runs").fetchall()
-        # By its text, since in somebody's file a key may be anything.
-        places = [(self._place(key, spec), key) for key, spec in specs if key in kept]
-        places.sort(key=lambda entry: (entry[0], repr(entry[1])))
-        for place, key in places:
-            if all(want in (None, value) for want, value in zip(wanted, place, strict=True)):
-                record = self.record(key, curves=curves)
-                if record is not None:  # it may have been a failed one, forgotten meanwhile
-                    yield record
+        """The runs that agree with everything that is given, sorted by what they are."""
+        if status is not None and status not in STATUSES:
+            raise unknown_name("status", status, STATUSES)
+        given = {
+            "dataset": dataset,
+            "model": model,
+            "method": method,
+            "status": status,
+            "repeat": repeat,
+            "fold": fold,
+        }
+        wanted = {name: value for name, value in given.items() if value is not None}
+        where = " AND ".join(f"{name} = :{name}" for name in wanted) or "1"
+        columns = f"{_COLUMNS}, curves" if curves else _COLUMNS
+        yield from self._records(
+            f"SELECT {columns} FROM runs WHERE {where} "
+            f"ORDER BY dataset, model, method, repeat, fold, key",
+            wanted,
+        )
+
+    def rows(self) -> Iterator[tuple[str, Record | StoreError]]:
+        """Every run, or what is wrong with it, by key: to save what can be saved of a store."""
+        for key in sorted(self.keys(), key=repr):
+            try:
+                yield key, self.get([key])[key]
+            except StoreError as error:
+                yield key, error
 
     def close(self) -> None:
         """Let go of the file."""
@@ -149,18 +178,149 @@ class Store:
     ) -> None:
         self.close()
 
-    def _place(self, key: str, spec: str) -> tuple[Any, ...]:
-        """What a run is sorted and chosen by."""
-        try:
-            values = json.loads(spec)
-            settings = values["settings"]
-            texts = (values["dataset"], settings["model"], settings["method"], values["protocol"])
-            return (*map(str, texts), int(values["repeat"]), int(values["fold"]))
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise self._damaged(key, error) from error
+    def _records(self, query: str, values: object) -> Iterator[Record]:
+        with explained(self.path):
+            rows = self._connection.execute(query, values)  # type: ignore[arg-type]
+            for row in rows:
+                try:
+                    yield Record.of_row(dict(row))
+                except StoreError as error:
+                    raise StoreError(
+                        f"Run {row['key']!r} in {self.path} is damaged ({error}). To keep the "
+                        f"others, import this file into a new study: ifmixup runs NEW --import "
+                        f"{self.path}"
+                    ) from error
 
-    def _damaged(self, key: str, error: Exception) -> StoreError:
-        return StoreError(
-            f"Run {key!r} in {self.path} is damaged ({error}). To keep the others, import this "
-            f"file into a new study: ifmixup runs NEW --import {self.path}"
+
+def _connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
+    """Open the database at ``path``; unless ``read_only``, make it where it is missing.
+
+    Raises:
+        StoreError: If the file is not a database of ours, which is then left as it is.
+    """
+    with explained(path):
+        new = not path.exists() or not path.stat().st_size
+        if read_only and new:
+            raise StoreError(f"{path} holds no runs: it does not exist or is empty.")
+        if not new:
+            _connect_to_read(path).close()  # what is not ours is refused before it is touched
+        connection = _connect_to_read(path) if read_only else _connect_to_write(path, new)
+    connection.row_factory = sqlite3.Row
+    # Text that is damaged is read as such, so that the row can be named.
+    connection.text_factory = lambda content: content.decode(errors="replace")
+    return connection
+
+
+def _connect_to_write(path: Path, new: bool) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        connection.execute("PRAGMA synchronous = FULL")  # an answer means: it is on the disk
+        if new:
+            # One transaction, unless another process has just done so.
+            connection.execute("BEGIN EXCLUSIVE")
+            if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+                connection.execute(_TABLE)
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                connection.execute(f"PRAGMA user_version = {SCHEMA}")
+            connection.execute("COMMIT")
+        # Lets reading and writing go on beside each other, where the file system can do that.
+        # Without it all is as safe, only slower: SQLite stays with its rollback journal.
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "full" in str(error):
+                raise
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect_to_read(path: Path) -> sqlite3.Connection:
+    """Open without writing, also where nothing can be written, and check that it is ours."""
+    address = f"{path.resolve().as_uri()}?mode=ro"
+    # A log that is not empty holds runs; without one the file itself is all there is.
+    logs = (path.with_name(f"{path.name}-{kind}") for kind in ("wal", "journal"))
+    whole = not any(log.exists() and log.stat().st_size for log in logs)
+    trouble: sqlite3.Error | None = None
+    for options in ("", "&immutable=1") if whole else ("",):
+        connection = sqlite3.connect(
+            address + options, uri=True, timeout=BUSY_SECONDS, isolation_level=None
         )
+        try:
+            _check_ours(connection, path)
+            return connection
+        except sqlite3.Error as error:
+            connection.close()
+            trouble = error
+        except StoreError:
+            connection.close()
+            raise
+    assert trouble is not None
+    raise trouble
+
+
+def _check_ours(connection: sqlite3.Connection, path: Path) -> None:
+    try:
+        application = connection.execute("PRAGMA application_id").fetchone()[0]
+    except sqlite3.DatabaseError as error:
+        if "not a database" not in str(error):
+            raise
+        application = None
+    if application != APPLICATION_ID:
+        raise StoreError(
+            f"{path} is not a database of ifmixup's runs. It is left as it is; "
+            f"choose another folder or move it away."
+        )
+    schema = connection.execute("PRAGMA user_version").fetchone()[0]
+    if schema != SCHEMA:
+        age, advice = (
+            ("a newer", "Upgrade ifmixup")
+            if schema > SCHEMA
+            else ("an older", "Export it as .jsonl with that version and import it here")
+        )
+        raise StoreError(
+            f"{path} was written by {age} ifmixup (schema {schema}; this one has {SCHEMA}). "
+            f"It is left as it is. {advice}, or choose another folder."
+        )
+    connection.execute("SELECT count(*) FROM runs WHERE key = ''").fetchone()
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn an error of SQLite or of the disk into a :class:`StoreError` that says what to do."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"{path}: {_what_to_do(path, error)}") from error
+
+
+def _what_to_do(path: Path, error: Exception) -> str:
+    text = str(error)
+    if "full" in text or _is_full(path, error):
+        return (
+            "the disk is full. What was finished is kept. Free some space and give the same "
+            "command again: it goes on where it stopped."
+        )
+    if "locked" in text:
+        return (
+            f"another process has held it for more than {BUSY_SECONDS:.0f} s. "
+            "Give the same command again when that is done."
+        )
+    if "I/O" in text:
+        return f"{text}. The disk may be full, over its quota or broken; what was finished is kept."
+    if "malformed" in text or "not a database" in text:
+        return f"the file is damaged ({text}). Bring back a copy, or move it away to begin anew."
+    return f"cannot be used ({text})."
+
+
+def _is_full(path: Path, error: Exception) -> bool:
+    if isinstance(error, OSError):
+        return error.errno in (errno.ENOSPC, errno.EDQUOT)
+    # On a full disk SQLite cannot make its helper files either, and then speaks of an I/O error
+    # or of a file that it cannot open.
+    try:
+        lacking = shutil.disk_usage(path.parent).free < 65536
+    except OSError:
+        return False
+    return lacking and ("I/O" in str(error) or "unable to open" in str(error))

@@ -1,78 +1,386 @@
-"""A study: the trials that are compared, and the runs they are made of."""
+"""A study: the trials that are compared with each other, written down as ``study.json``.
+
+The table, the verdict, the report and the exports all read a study from here and compare its
+trials by one function (:mod:`ifmixup.study.comparison`). Nothing is guessed from stored runs.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
-from ifmixup.study.engines.engine import Engine, Task, Watcher
-from ifmixup.study.record import Record
+from ifmixup.components import ClassSpec, Component
+from ifmixup.errors import InputError, StoreError, unknown_name
+from ifmixup.safe_io import atomically
+from ifmixup.study.protocols import Pair, needs_validation
 from ifmixup.study.splits import Splits
-from ifmixup.study.store import Store
-from ifmixup.training import PackedDataset, RunSpec, Settings
+from ifmixup.training.packed import PackedDataset
+from ifmixup.training.run_spec import Fold, RunSpec, digest
+from ifmixup.training.settings import Settings
+from ifmixup.values import as_type, same_names, short
 
-Arm = tuple[str, str, str]  # protocol, model, method: one of those that are compared
+FILE_NAME = "study.json"
+FORMAT = 1
+MAX_BYTES = 200_000_000
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One setting of a trial; a grid has many, of which the protocol chooses one.
+
+    Attributes:
+        settings: How the model is trained.
+        model: The model and its options.
+        method: The method and its options.
+    """
+
+    settings: Settings
+    model: ClassSpec
+    method: ClassSpec
+
+    def values(self) -> dict[str, Any]:
+        """Settings and options by name; an option that both classes have is the method's."""
+        return {
+            **self.settings.to_dict(),
+            **dict(self.model.options),
+            **dict(self.method.options),
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """As values that JSON has."""
+        return {
+            "settings": self.settings.to_dict(),
+            "model": self.model.to_dict(),
+            "method": self.method.to_dict(),
+        }
+
+    @staticmethod
+    def of(values: Any) -> Candidate:
+        """The inverse of :meth:`to_dict`."""
+        same_names("A candidate", _mapping(values), ("settings", "model", "method"))
+        return Candidate(
+            Settings.of(_mapping(values["settings"])),
+            ClassSpec.of(values["model"]),
+            ClassSpec.of(values["method"]),
+        )
+
+
+@dataclass(frozen=True)
+class Trial:
+    """All folds and repeats of one model with one method on one dataset.
+
+    Attributes:
+        name: What it is called; unique among the trials of a dataset and protocol.
+        model: The model's name in tables.
+        method: The method's name in tables.
+        dataset: The dataset's name.
+        data: The fingerprint of its graphs.
+        protocol: How its number is read: ``holdout``, ``paper`` or ``last``.
+        against: The name of the trial that it is compared with; None: with none.
+        seed: The seed of its runs.
+        candidates: Its settings: one, or the grid to choose from.
+        folds: (repeat, fold, fingerprint of the fold) of every fold.
+        test_ratio: Test graphs by training graphs, which the corrected t-test needs.
+        keys: The keys of its runs, by candidate and fold.
+    """
+
+    name: str
+    model: str
+    method: str
+    dataset: str
+    data: str
+    protocol: str
+    against: str | None
+    seed: int
+    candidates: tuple[Candidate, ...]
+    folds: tuple[tuple[int, int, str], ...]
+    test_ratio: float
+    keys: tuple[tuple[str, ...], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.keys:  # of a trial that is read they are what was stored
+            keys = tuple(tuple(spec.key for spec in specs) for specs in self.specs())
+            object.__setattr__(self, "keys", keys)
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """The (repeat, fold) of every fold."""
+        return [(repeat, fold) for repeat, fold, _ in self.folds]
+
+    @property
+    def epochs(self) -> int:
+        """How many epochs its runs have."""
+        return max(each.settings.epochs for each in self.candidates)
+
+    def specs(self) -> list[list[RunSpec]]:
+        """Its runs, by candidate and fold."""
+        return [
+            [
+                RunSpec(
+                    dataset=self.dataset,
+                    data=self.data,
+                    split=split,
+                    seed=self.seed,
+                    repeat=repeat,
+                    fold=fold,
+                    settings=each.settings,
+                    model=each.model,
+                    method=each.method,
+                )
+                for repeat, fold, split in self.folds
+            ]
+            for each in self.candidates
+        ]
+
+    def with_candidates(self, candidates: Sequence[Candidate]) -> Trial:
+        """The same trial with other settings."""
+        return replace(self, candidates=tuple(candidates), keys=())
+
+    def to_dict(self) -> dict[str, Any]:
+        """As values that JSON has."""
+        values = {name: getattr(self, name) for name in Trial.__dataclass_fields__}
+        return {**values, "candidates": [each.to_dict() for each in self.candidates]}
+
+    @staticmethod
+    def of(values: Any) -> Trial:
+        """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
+        same_names("A trial", _mapping(values), Trial.__dataclass_fields__)
+        for name in ("name", "model", "method", "dataset", "data", "protocol"):
+            as_type(name, values[name], str)
+        as_type("against", values["against"], str | None)
+        as_type("seed", values["seed"], int)
+        needs_validation(values["protocol"])
+        folds = tuple(_fold(each) for each in _list(values["folds"]))
+        keys = tuple(tuple(map(_text, _list(each))) for each in _list(values["keys"]))
+        candidates = tuple(map(Candidate.of, _list(values["candidates"])))
+        if not folds or len(keys) != len(candidates) or {len(k) for k in keys} != {len(folds)}:
+            raise InputError(f"the trial {short(values['name'])} has not one key per run")
+        ratio = as_type("test_ratio", values["test_ratio"], float)
+        assert isinstance(ratio, float)
+        return Trial(
+            **{
+                **values,
+                "candidates": candidates,
+                "folds": folds,
+                "keys": keys,
+                "test_ratio": ratio,
+            }
+        )
 
 
 @dataclass(frozen=True)
 class Study:
-    """What is compared on one dataset.
+    """Trials that are compared with each other.
 
     Attributes:
-        data: The packed dataset.
-        splits: Its folds, the same for all.
-        seed: The seed of all runs.
-        settings: The candidates of each protocol, model and method; one, or a grid of them.
+        name: What it is called: the name of a dataset, or of an experiment.
+        title: What it is, in words.
+        metric: What its numbers are of.
+        trials: What is compared, in the order of the table.
+        notes: What must be said with the numbers.
+        config: The resolved options of the command that made it.
     """
 
-    data: PackedDataset
-    splits: Splits
-    seed: int
-    settings: Mapping[Arm, Sequence[Settings]]
+    name: str
+    title: str
+    metric: str
+    trials: tuple[Trial, ...]
+    notes: tuple[str, ...] = ()
+    config: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
-    def spec(self, settings: Settings, protocol: str, repeat: int, fold: int) -> RunSpec:
-        """The run of one setting on one fold."""
-        return RunSpec(
-            dataset=self.data.name,
-            data=self.data.fingerprint,
-            settings=settings,
-            protocol=protocol,
-            repeat=repeat,
-            fold=fold,
-            split=self.splits.fingerprint(repeat, fold),
-            seed=self.seed,
-        )
+    def __post_init__(self) -> None:
+        names = [(each.dataset, each.protocol, each.name) for each in self.trials]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise InputError(f"Two trials are called {' '.join(twice)!r}. Give one another name.")
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """The keys of all its runs."""
+        return frozenset(k for trial in self.trials for keys in trial.keys for k in keys)
+
+    @property
+    def datasets(self) -> list[str]:
+        """The names of its datasets, in the order of its trials."""
+        return list(dict.fromkeys(trial.dataset for trial in self.trials))
+
+    @property
+    def protocols(self) -> list[str]:
+        """Its protocols, in the order of its trials."""
+        return list(dict.fromkeys(trial.protocol for trial in self.trials))
+
+    def against(self, trial: Trial) -> Trial | None:
+        """The trial that another one is compared with."""
+        for each in self.trials:
+            if each.name == trial.against and (each.data, each.protocol) == (
+                trial.data,
+                trial.protocol,
+            ):
+                return each
+        return None
 
     def specs(self) -> Iterator[RunSpec]:
-        """All runs, fold by fold, so that methods can be compared before all are done."""
-        for repeat, fold in self.splits.pairs:
-            for (protocol, _, _), candidates in self.settings.items():
-                for settings in candidates:
-                    yield self.spec(settings, protocol, repeat, fold)
+        """Every run once, fold by fold, so methods can be compared before all are done."""
+        seen: set[str] = set()
+        by_trial = [trial.specs() for trial in self.trials]
+        for number in range(max((len(t.folds) for t in self.trials), default=0)):
+            for trial, specs in zip(self.trials, by_trial, strict=True):
+                for candidate in specs if number < len(trial.folds) else ():
+                    spec = candidate[number]
+                    if spec.key not in seen:
+                        seen.add(spec.key)
+                        yield spec
 
-    def execute(
-        self, tasks: Sequence[Task], store: Store, engine: Engine, watcher: Watcher | None = None
-    ) -> None:
-        """Run ``tasks``; each result is stored as it comes."""
-        # Closed at once when storing fails or Ctrl-C comes, so that no worker is left behind.
-        with closing(engine.execute(tasks, self.data, watcher)) as outcomes:
-            for outcome in outcomes:
-                store.add(outcome)
+    def to_dict(self) -> dict[str, Any]:
+        """As values that JSON has."""
+        trials = [trial.to_dict() for trial in self.trials]
+        return {**vars_of(self), "trials": trials, "notes": list(self.notes)}
 
-    def pending(
-        self, specs: Iterable[RunSpec], store: Store, *, retry_failed: bool = False
-    ) -> list[Task]:
-        """The runs that the store does not have yet, each once; failed ones only when asked for."""
-        there = store.keys("done" if retry_failed else None)
-        wanted = {spec.key: spec for spec in specs}
-        return [
-            (spec, self.splits.fold(spec.repeat, spec.fold))
-            for key, spec in wanted.items()
-            if key not in there
-        ]
+    @staticmethod
+    def of(values: Any) -> Study:
+        """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
+        same_names("A study", _mapping(values), Study.__dataclass_fields__)
+        return Study(
+            _text(values["name"]),
+            _text(values["title"]),
+            _text(values["metric"]),
+            tuple(map(Trial.of, _list(values["trials"]))),
+            tuple(map(_text, _list(values["notes"]))),
+            _mapping(values["config"]),
+        )
 
-    def records(self, specs: Iterable[RunSpec], store: Store) -> list[Record]:
-        """What the store has of these runs."""
-        found = (store.record(spec.key) for spec in specs)
-        return [record for record in found if record is not None]
+
+def vars_of(study: Study) -> dict[str, Any]:
+    """The fields of a study by name."""
+    return {name: getattr(study, name) for name in Study.__dataclass_fields__}
+
+
+def make_trial(
+    model: Component,
+    method: Component,
+    data: PackedDataset,
+    splits: Splits,
+    candidates: Sequence[Candidate],
+    *,
+    protocol: str,
+    seed: int = 0,
+    name: str | None = None,
+    against: str | None = None,
+) -> Trial:
+    """A trial on the folds of ``splits``.
+
+    Args:
+        model: The model.
+        method: The method.
+        data: The dataset.
+        splits: Its folds.
+        candidates: The settings to choose from.
+        protocol: ``holdout``, ``paper`` or ``last``.
+        seed: Seeds the runs.
+        name: What to call it; by default by model and method.
+        against: The name of the trial that it is compared with.
+    """
+    return Trial(
+        name=name or f"{model.name} {method.name}",
+        model=model.name,
+        method=method.name,
+        dataset=data.name,
+        data=data.fingerprint,
+        protocol=protocol,
+        against=against,
+        seed=seed,
+        candidates=tuple(candidates),
+        folds=tuple((f.repeat, f.fold, f.fingerprint) for f in folds_of(splits, protocol)),
+        test_ratio=splits.test_ratio,
+    )
+
+
+def folds_of(splits: Splits, protocol: str) -> list[Fold]:
+    """The folds as a protocol trains on them."""
+    if needs_validation(protocol):
+        return list(splits.folds)
+    return [fold.without_validation for fold in splits.folds]
+
+
+def save_studies(folder: Path, studies: Iterable[Study]) -> None:
+    """Write studies into a folder's ``study.json``, beside those that are there.
+
+    The same study again replaces itself, and so does one that has all runs of an earlier one: with
+    more folds or more methods it is the same question, answered better.
+    """
+    kept = {digest(study.to_dict()["trials"]): study for study in load_studies(folder)}
+    for study in studies:
+        kept = {key: each for key, each in kept.items() if not each.keys <= study.keys}
+        kept[digest(study.to_dict()["trials"])] = study
+    content = {"format": FORMAT, "studies": [each.to_dict() for each in kept.values()]}
+    path = folder / FILE_NAME
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with atomically(path) as unfinished:
+            unfinished.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error}.") from error
+
+
+def load_studies(folder: Path) -> list[Study]:
+    """The studies of a folder, first to last; none where there is no ``study.json``.
+
+    Raises:
+        StoreError: If the file is damaged or of a later version. It is left as it is.
+    """
+    path = folder / FILE_NAME
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise StoreError(f"{path} is too large for a {FILE_NAME}.")
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict) or content.get("format") != FORMAT:
+            raise InputError(f"its format is not {FORMAT}")
+        return [Study.of(values) for values in _list(content.get("studies"))]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, RecursionError, TypeError) as error:
+        raise StoreError(
+            f"{path} cannot be read: {error}. Give the command that made the study again: it goes "
+            f"on from the stored runs, and writes the file anew once this one is moved away."
+        ) from error
+
+
+def find_study(studies: Sequence[Study], name: str | None) -> list[Study]:
+    """All studies, or those called ``name``."""
+    if name is None:
+        return list(studies)
+    found = [study for study in studies if study.name == name]
+    if not found:
+        raise unknown_name("study", name, [study.name for study in studies])
+    return found
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InputError(f"{short(value)} is not an object of names and values")
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise InputError(f"{short(value)} is not a list")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{short(value)} is not text")
+    return value
+
+
+def _fold(value: Any) -> tuple[int, int, str]:
+    repeat, fold, split = value if isinstance(value, list) and len(value) == 3 else (None,) * 3
+    if type(repeat) is not int or type(fold) is not int or not isinstance(split, str):
+        raise InputError(f"{short(value)} is not a repeat, a fold and its fingerprint")
+    if not (0 <= repeat < 2**31 and 0 <= fold < 2**31):
+        raise InputError(f"{short(value)} is not a fold")
+    return repeat, fold, split

@@ -1,37 +1,18 @@
-"""Rows of results as a table: on the terminal, as CSV, Markdown, LaTeX and JSON."""
+"""Numbers as text, and a table as Markdown, LaTeX or for a terminal."""
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Decimal
 
-from rich import box
-from rich.table import Table
-from rich.text import Text
+from ifmixup.study.statistics import Difference
+from ifmixup.training.task import is_fraction
 
-from ifmixup.safe_io import printable, printable_lines
-from ifmixup.study.table_row import NOTE, Row
-from ifmixup.training.task import TITLES, is_fraction
-
-__all__ = ["Row", "rich_table", "to_csv", "to_json", "to_latex", "to_markdown"]
-
-_HEAD = (
-    "dataset",
-    "model",
-    "method",
-    "protocol",
-    "{metric} ± folds",
-    "± repeats",
-    "last epoch",
-    "difference to none [95 %]",
-    "verdict",
-    "runs",
-)
-LATEX_SIGNS = {
+UNKNOWN = "–"
+_LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
@@ -39,141 +20,123 @@ LATEX_SIGNS = {
     "−": "$-$",
     "–": "--",
     "*": "$^*$",
+    "λ": r"$\lambda$",
+    "×": r"$\times$",
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }
 
 
-def rich_table(rows: Sequence[Row]) -> Table:
-    """A table for a terminal of 80 columns or more.
+@dataclass(frozen=True)
+class Table:
+    """Texts in rows, for a README or a paper.
 
-    Rows of the same dataset, model and protocol stand together under a line that names them.
-    The deviation over repeats has a column where there are repeats; differences and verdicts have
-    theirs where something is compared.
+    Attributes:
+        head: The names of the columns.
+        rows: The texts.
+        names: The first so many columns are names, to the left; the others numbers, to the right.
+        title: What it shows.
+        notes: What must be read with it.
+        bold: The (row, column) that stand out.
+        rules: The rows that a line is drawn above.
     """
-    repeated = any(not math.isnan(row.std_repeats) for row in rows)
-    compared = any(row.difference is not None for row in rows)
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-        caption=Text(printable_lines("\n".join(_notes(rows)))),
-        caption_justify="left",
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    names: int = 1
+    title: str = ""
+    notes: Sequence[str] = ()
+    bold: Collection[tuple[int, int]] = ()
+    rules: Collection[int] = ()
+
+    def markdown(self) -> str:
+        """As Markdown; texts are escaped."""
+        sides = [":--"] * self.names + ["--:"] * (len(self.head) - self.names)
+        lines = [[escape_markdown(text) for text in self.head], sides]
+        for i, row in enumerate(self.rows):
+            texts = [escape_markdown(text) for text in row]
+            lines.append([f"**{t}**" if (i, j) in self.bold else t for j, t in enumerate(texts)])
+        table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+        title = [f"## {escape_markdown(self.title)}\n"] if self.title else []
+        return "\n".join([*title, table, *(f"{escape_markdown(note)}\n" for note in self.notes)])
+
+    def latex(self) -> str:
+        r"""As a ``tabular`` that needs ``\usepackage{booktabs}``; notes are comments."""
+        lines = [f"% {_one_line(text)}" for text in (self.title, *self.notes) if text]
+        columns = "l" * self.names + "r" * (len(self.head) - self.names)
+        lines += [rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
+        lines += [" & ".join(map(escape_latex, self.head)) + r" \\", r"\midrule"]
+        for i, row in enumerate(self.rows):
+            texts = [escape_latex(text) for text in row]
+            texts = [
+                rf"\textbf{{{t}}}" if (i, j) in self.bold else t for j, t in enumerate(texts)
+            ]
+            lines += [r"\midrule"] * (i in self.rules)
+            lines.append(" & ".join(texts) + r" \\")
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def escape_markdown(text: str) -> str:
+    """Text in which Markdown finds nothing to obey."""
+    return re.sub(r"([\\|*_`<\[\]])", r"\\\1", _one_line(text))
+
+
+def escape_latex(text: str) -> str:
+    """Text in which LaTeX finds nothing to obey."""
+    return "".join(_LATEX.get(sign, sign) for sign in _one_line(text))
+
+
+def metric_text(metric: str, value: float, size: float, *, sign: bool = False) -> str:
+    """A number of a metric: a fraction in per cent, an error with the decimals ``size`` needs."""
+    if is_fraction(metric):
+        return percent(value, sign=sign)
+    return number(value, size, sign=sign)
+
+
+def difference_text(found: Difference, metric: str = "accuracy", size: float = math.nan) -> str:
+    """A difference and its 95 % interval: ``+1.2 [−0.4, +2.8]``.
+
+    Args:
+        found: The difference.
+        metric: What it is in; a fraction is written in points.
+        size: What another metric's decimals follow from, such as the mean itself.
+    """
+    mean, low, high = (
+        metric_text(metric, value, size, sign=True) for value in (found.mean, found.low, found.high)
     )
-    table.add_column("method", no_wrap=True)
-    table.add_column(f"{_metric(rows)}\n± folds", no_wrap=True)
-    if repeated:
-        table.add_column("±\nrepeats", justify="right", no_wrap=True)
-    table.add_column("last\nepoch", justify="right", no_wrap=True)
-    if compared:
-        table.add_column("difference to\nnone [95 %]", no_wrap=True)
-        table.add_column("verdict", min_width=10)  # the longest word
-    group = None
-    for row in rows:
-        own_group = (row.dataset, row.model, row.protocol)
-        if own_group != group:
-            if group is not None:
-                table.add_section()
-            name = Text(printable(f"{row.dataset} {row.model}"), style="bold")
-            table.add_row(name, Text(row.protocol, style="bold"))
-            group = own_group
-        cells = [row.method, row.score_text()]
-        cells += [row.text(row.std_repeats)] * repeated
-        cells += [row.text(row.last)]
-        cells += [row.difference_text(), row.verdict or ""] * compared
-        table.add_row(*(Text(cell) for cell in cells))
-    return table
+    if math.isnan(found.low):  # one fold, or the same difference on all
+        return f"{mean} [{UNKNOWN}]"
+    return f"{mean} [{low}, {high}]"
 
 
-def to_json(rows: Sequence[Row]) -> str:
-    """A list of objects with all figures, unrounded; null for what is not known."""
-    return json.dumps([row.figures() for row in rows], indent=1, ensure_ascii=False) + "\n"
+def percent(value: float, *, sign: bool = False) -> str:
+    """A fraction in per cent with one decimal, rounded to the nearest.
+
+    Halves go to the even digit of the decimal number that a person sees: 0.8935 is 89.4, though
+    the computer's 0.8935 is a little less. A rounded zero has no sign.
+    """
+    if not math.isfinite(value):
+        return UNKNOWN
+    exact = Decimal(repr(float(value))) * 100
+    rounded = exact.quantize(Decimal("0.1"), rounding=ROUND_HALF_EVEN)
+    if rounded == 0:
+        return "0.0"
+    before = "−" if rounded < 0 else "+" if sign else ""
+    return f"{before}{abs(rounded)}"
 
 
-def to_csv(rows: Sequence[Row]) -> str:
-    """All figures, unrounded; empty for what is not known."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    figures = [row.figures() for row in rows]
-    if figures:
-        writer.writerow(figures[0])
-    writer.writerows(each.values() for each in figures)
-    return text.getvalue()
+def number(value: float, size: float, *, sign: bool = False) -> str:
+    """A number with as many decimals as ``size`` needs to show three digits that count.
+
+    A mean, its deviation and a difference to it are then written alike.
+    """
+    if not math.isfinite(value):
+        return UNKNOWN
+    large = math.floor(math.log10(abs(size))) if math.isfinite(size) and size else 0
+    text = f"{abs(value):.{max(0, 2 - large)}f}"
+    if not float(text):
+        return text
+    return f"{'−' if value < 0 else '+' if sign else ''}{text}"
 
 
-def to_markdown(rows: Sequence[Row]) -> str:
-    """A table with rounded figures for a README or an issue."""
-    lines = [_head(rows), ["---"] * len(_HEAD), *map(_cells, rows)]
-    table = [f"| {' | '.join(_in_markdown(cell) for cell in line)} |" for line in lines]
-    notes = [_in_markdown(note) for note in _notes(rows)]
-    return "\n".join([*table, *(f"\n{note}" for note in notes), ""])
-
-
-def to_latex(rows: Sequence[Row]) -> str:
-    r"""A ``tabular`` with rounded figures; the document needs ``\usepackage{booktabs}``."""
-    lines = [
-        " & ".join(map(_in_latex, line)) + r" \\" for line in (_head(rows), *map(_cells, rows))
-    ]
-    notes = [
-        rf"\multicolumn{{{len(_HEAD)}}}{{p{{\linewidth}}}}{{\footnotesize {_in_latex(note)}}} \\"
-        for note in _notes(rows)
-    ]
-    parts = [rf"\begin{{tabular}}{{{'l' * len(_HEAD)}}}", r"\toprule", lines[0], r"\midrule"]
-    return "\n".join([*parts, *lines[1:], r"\bottomrule", *notes, r"\end{tabular}", ""])
-
-
-def _metric(rows: Sequence[Row]) -> str:
-    return " / ".join(dict.fromkeys(TITLES[row.metric] for row in rows)) or "accuracy"
-
-
-def _head(rows: Sequence[Row]) -> list[str]:
-    return [name.format(metric=_metric(rows)) for name in _HEAD]
-
-
-def _cells(row: Row) -> list[str]:
-    return [
-        row.dataset,
-        row.model,
-        row.method,
-        row.protocol,
-        row.score_text(),
-        row.text(row.std_repeats),
-        row.text(row.last),
-        row.difference_text(),
-        row.verdict or "",
-        f"{row.runs} ({row.failed} failed)" if row.failed else str(row.runs),
-    ]
-
-
-def _notes(rows: Sequence[Row]) -> list[str]:
-    """What must be read with the numbers."""
-    notes = []
-    for metric in dict.fromkeys(row.metric for row in rows) or ("accuracy",):
-        title = TITLES[metric][0].upper() + TITLES[metric][1:]
-        if is_fraction(metric):
-            notes.append(f"{title} in %, differences in points.")
-        else:
-            notes.append(f"{title} in the units of the target; lower is better.")
-    if any(row.optimistic for row in rows):
-        notes.append(f"* {NOTE}")
-    notes += [
-        f"{row.dataset} {row.model} {row.method} ({row.protocol}): {row.failed} of "
-        f"{row.runs + row.failed} runs failed and are not in these numbers."
-        for row in rows
-        if row.failed
-    ]
-    notes += [
-        f"{row.dataset} {row.model} {row.method} ({row.protocol}): on {row.undefined} folds the "
-        f"{TITLES[row.metric]} is not defined, as all graphs are of one class there."
-        for row in rows
-        if row.undefined
-    ]
-    return notes
-
-
-def _in_markdown(text: str) -> str:
-    return re.sub(r"([\\|*_`<\[\]])", r"\\\1", text).replace("\n", " ")
-
-
-def _in_latex(text: str) -> str:
-    return "".join(LATEX_SIGNS.get(sign, sign) for sign in text)
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -4,29 +4,35 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor
 
+from ifmixup.components import ClassSpec
 from ifmixup.errors import CheckpointError, InputError
-from ifmixup.training.best_weights import BestWeights
 from ifmixup.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from ifmixup.training.loss import number_known
+from ifmixup.training.early_stopping import BestWeights
+from ifmixup.training.metrics import number_known
 from ifmixup.training.packed import PackedDataset
-from ifmixup.training.run import choose_device, reproducible
+from ifmixup.training.run import choose_device, reproducible, versions
 from ifmixup.training.run_spec import digest
 from ifmixup.training.settings import Settings
+from ifmixup.training.task import TITLES
 from ifmixup.training.trainer import Trainer
-from ifmixup.training.versions import versions
 
 SAVE_EVERY = 1.0  # seconds, at the end of an epoch; the first epoch is saved at once
 
 
 def train(
     settings: Settings,
+    model: ClassSpec,
+    method: ClassSpec,
     data: PackedDataset,
     *,
     train: Tensor,
@@ -43,8 +49,10 @@ def train(
 
     Args:
         settings: How to train.
+        model: The model and its options.
+        method: The method and its options.
         data: The packed dataset.
-        train: The graphs to train on, as places in the dataset.
+        train: The graphs to train on, as indices into the dataset.
         validation: The graphs that choose the epoch: the model that comes back has the weights of
             the best one. Without them it has those of the last one.
         test: The graphs to look at after every epoch, which choose nothing.
@@ -57,12 +65,14 @@ def train(
         each_epoch: Called after each epoch.
     """
     best = _best_weights(data, validation, patience)
-    about = describe(settings, data, train, seed)
+    about = describe(settings, model, method, data, train, seed)
     if best is not None and validation is not None:
         about |= {"validated_on": digest(validation.tolist()), "patience": patience}
     with reproducible():
-        training = Trainer(
+        trainer = Trainer(
             settings,
+            model,
+            method,
             data.to(choose_device(device)),
             train=train,
             validation=validation,
@@ -70,33 +80,42 @@ def train(
             seed=seed,
         )
         if resume and save is not None and save.exists():
-            _resume(save, about, training, best)
+            _resume(save, about, trainer, best)
         saved = -math.inf
-        while training.epoch < settings.epochs and not (best is not None and best.over):
-            training.run_epoch()
+        while trainer.epoch < settings.epochs and not (best is not None and best.over):
+            trainer.run_epoch()
             if best is not None:
-                best.look(training)
+                best.update(trainer)
             if each_epoch is not None:
-                each_epoch(training)
+                each_epoch(trainer)
             if save is not None and time.monotonic() - saved > SAVE_EVERY:
-                save_checkpoint(save, _checkpoint(about, training, best))
+                save_checkpoint(save, _checkpoint(about, trainer, best))
                 saved = time.monotonic()
         if best is not None:
-            best.restore(training)
+            best.restore(trainer)
         if save is not None:
-            save_checkpoint(save, _checkpoint(about, training, best))
-    return training
+            save_checkpoint(save, _checkpoint(about, trainer, best))
+    return trainer
 
 
-def describe(settings: Settings, data: PackedDataset, train: Tensor, seed: int) -> dict[str, Any]:
-    """What a checkpoint says of itself: all that its weights depend on."""
+def describe(
+    settings: Settings,
+    model: ClassSpec,
+    method: ClassSpec,
+    data: PackedDataset,
+    train: Tensor,
+    seed: int,
+) -> dict[str, Any]:
+    """What a checkpoint says of itself: everything that its weights depend on."""
     return {
         "data": data.describe(),
         "fingerprint": data.fingerprint,
         "trained_on": digest(train.tolist()),
         "graphs": train.numel(),
         "seed": seed,
-        "settings": settings.relevant(),
+        "settings": settings.to_dict(),
+        "model": model.to_dict(),
+        "method": method.to_dict(),
     }
 
 
@@ -119,37 +138,37 @@ def _best_weights(
     return None
 
 
-def _checkpoint(about: dict[str, Any], training: Trainer, best: BestWeights | None) -> Checkpoint:
-    state = training.state_dict()
+def _checkpoint(about: dict[str, Any], trainer: Trainer, best: BestWeights | None) -> Checkpoint:
+    state = trainer.state_dict()
     if best is not None:
         state["best"] = best.state_dict()
-    measured = _measured(training, best)
+    measured = _measured(trainer, best)
     saved = datetime.now(timezone.utc).isoformat(timespec="seconds")
     about = {**about, "versions": versions(), "saved": saved, "measured": measured}
     return Checkpoint(about, state)
 
 
-def _measured(training: Trainer, best: BestWeights | None) -> dict[str, Any] | None:
+def _measured(trainer: Trainer, best: BestWeights | None) -> dict[str, Any] | None:
     """What the model's weights do on graphs that were held out; None if there are none.
 
     The graphs that chose the epoch speak only where there are no others: they flatter it.
     """
     for part in ("test", "validation"):
-        if part in training.latest:
+        if part in trainer.latest:
             return {
                 "part": part,
-                "graphs": sum(y.size(0) for _, y in training.looked_at[part]),
-                "epoch": best.epoch if best is not None and best.restored else training.epoch,
-                "metrics": training.latest[part],
+                "graphs": sum(y.size(0) for _, y in trainer.evaluated[part]),
+                "epoch": best.epoch if best is not None and best.restored else trainer.epoch,
+                "metrics": trainer.latest[part],
             }
     return None
 
 
-def _resume(path: Path, about: dict[str, Any], training: Trainer, best: BestWeights | None) -> None:
+def _resume(path: Path, about: dict[str, Any], trainer: Trainer, best: BestWeights | None) -> None:
     checkpoint = load_checkpoint(path)
     _check_same(path, checkpoint.about, about)
     try:
-        training.load_state_dict(checkpoint.state)
+        trainer.load_state_dict(checkpoint.state)
         if best is not None:
             best.load_state_dict(checkpoint.state["best"])
     except (AttributeError, KeyError, RuntimeError, TypeError, ValueError) as error:
@@ -157,7 +176,7 @@ def _resume(path: Path, about: dict[str, Any], training: Trainer, best: BestWeig
 
 
 def _check_same(path: Path, stored: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """See that a checkpoint is of this training: other settings would not resume it."""
+    """See that a checkpoint is of this trainer: other settings would not resume it."""
     for name in dict.fromkeys([*wanted, "validated_on"]):
         old, value = stored.get(name), wanted.get(name)
         if old == value:
@@ -170,6 +189,37 @@ def _check_same(path: Path, stored: dict[str, Any], wanted: dict[str, Any]) -> N
                 f"or save to another file."
             )
         raise CheckpointError(
-            f"{path} is of another training: {name} was {old}, is {value}. Resume with the same, "
+            f"{path} is of another trainer: {name} was {old}, is {value}. Resume with the same, "
             f"or save to another file."
         )
+
+
+@contextmanager
+def epoch_bar(epochs: int) -> Iterator[Callable[[Trainer], None]]:
+    """A progress bar on stderr; the function that it gives is called after each epoch.
+
+    Args:
+        epochs: The maximum number of epochs.
+    """
+    with Progress(
+        TextColumn("epoch {task.completed:.0f}/{task.total:.0f}"),
+        BarColumn(),
+        TextColumn("{task.fields[figures]}"),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    ) as progress:
+        task = progress.add_task("", total=epochs, figures="")
+
+        def show(trainer: Trainer) -> None:
+            progress.update(task, completed=trainer.epoch, figures=_figures(trainer))
+
+        yield show
+
+
+def _figures(trainer: Trainer) -> str:
+    """The loss of the last epoch, and the metric on each part that is evaluated."""
+    metric = trainer.data.metric
+    text = f"loss {trainer.curves['train_loss'][-1]:.4f}"
+    for part, measured in trainer.latest.items():
+        text += f"  {part} {TITLES[metric]} {measured[metric]:.3f}"
+    return text

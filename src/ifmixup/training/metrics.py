@@ -1,17 +1,84 @@
-"""What is measured on a set of graphs."""
+"""What is minimised and what is measured, by task. A missing target (NaN) counts nowhere."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ifmixup.training.loss import loss_of
+from ifmixup.errors import InputError
 from ifmixup.training.task import LOSSES
 
 BINS = 15
+
+
+def loss_of(task: str, label_smoothing: float = 0.0) -> Callable[[Tensor, Tensor], Tensor]:
+    """The loss of a task: a function of the model's output ``[B, T]`` and the target rows.
+
+    Args:
+        task: ``classes``, ``labels`` or ``values``.
+        label_smoothing: The share of each class label that is spread over all classes.
+    """
+    if label_smoothing == 0:
+        return _LOSSES[task]
+    if task != "classes":
+        raise InputError(f"label_smoothing is for classes; the targets here are {task}.")
+    return partial(F.cross_entropy, label_smoothing=label_smoothing)
+
+
+def number_known(y: Tensor) -> Tensor:
+    """How many entries of target rows are known: what the mean of a masked loss is over."""
+    return (~y.isnan()).sum()
+
+
+def cross_entropy(out: Tensor, y: Tensor) -> Tensor:
+    r"""The cross-entropy to class numbers ``[B]`` or soft rows ``[B, C]``.
+
+    .. math:: -\frac{1}{B} \sum_{bc} y_{bc} \log \mathrm{softmax}(\mathbf{o}_b)_c
+    """
+    return F.cross_entropy(out, y)
+
+
+def binary_cross_entropy(out: Tensor, y: Tensor) -> Tensor:
+    r"""The cross-entropy of each label for itself, over the M entries that are known.
+
+    .. math:: -\frac{1}{M} \sum_{(b,t)\,\mathrm{known}}
+              y_{bt} \log \sigma(o_{bt}) + (1 - y_{bt}) \log (1 - \sigma(o_{bt}))
+
+    Args:
+        out: Logits ``[B, T]``.
+        y: From 0 to 1, or NaN, ``[B, T]``. Where nothing is known the loss is 0.
+    """
+    known = ~y.isnan()
+    total = F.binary_cross_entropy_with_logits(
+        out, y.nan_to_num(), weight=known.to(out.dtype), reduction="sum"
+    )
+    return total / number_known(y).clamp(min=1)
+
+
+def squared_error(out: Tensor, y: Tensor) -> Tensor:
+    r"""The squared error over the M entries that are known.
+
+    .. math:: \frac{1}{M} \sum_{(b,t)\,\mathrm{known}} (o_{bt} - y_{bt})^2
+
+    Args:
+        out: What the model gives, ``[B, T]``.
+        y: Standardised values, or NaN, ``[B, T]``. Where nothing is known the loss is 0.
+    """
+    known = ~y.isnan()
+    error = torch.where(known, out - y.nan_to_num(), 0.0)
+    return error.square().sum() / number_known(y).clamp(min=1)
+
+
+_LOSSES = {
+    "classes": cross_entropy,
+    "labels": binary_cross_entropy,
+    "values": squared_error,
+}
 
 
 def metrics(
@@ -61,9 +128,9 @@ def calibration_error(logits: Tensor, y: Tensor) -> float:
     """
     confidence, guess = logits.double().softmax(1).max(1)
     right = (guess == y).double()
-    place = (confidence * BINS).long().clamp(max=BINS - 1)
+    position = (confidence * BINS).long().clamp(max=BINS - 1)
     gap = torch.zeros(BINS, dtype=torch.double)
-    return float(gap.index_add_(0, place, right - confidence).abs().sum() / y.numel())
+    return float(gap.index_add_(0, position, right - confidence).abs().sum() / y.numel())
 
 
 def roc_auc(scores: Tensor, y: Tensor) -> float:

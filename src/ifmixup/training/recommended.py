@@ -1,48 +1,65 @@
-"""The settings that we recommend for a dataset, a model and a method."""
+"""Settings and options that are known to do well on a dataset."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ifmixup.data import NAMES
+from ifmixup.components import Component, foreign
+from ifmixup.training.packed import PackedDataset
 from ifmixup.training.settings import Settings
 
 
-def recommended(dataset: str, model: str, method: str) -> Settings:
-    """Settings for a dataset of the paper; for any other one the defaults.
+@dataclass(frozen=True)
+class Recommendation:
+    """Where a training starts from.
 
-    A search found settings for ``none`` and ``ifmixup`` together, but for the distribution of λ;
-    ``mixup_graph`` takes those of ``ifmixup``, so that the two mix by the same λ, and the other
-    methods those of ``none``. NCI1 and NCI109 were not searched and take what MUTAG and PTC_MR
-    agree on, at a smaller size. GAT and GATv2 take the model's :func:`reference`.
+    Attributes:
+        settings: How to train.
+        model: The model with its recommended options.
+        method: The method with its recommended options.
+        origin: Where they come from, in words.
     """
-    if dataset not in NAMES:
-        return Settings(model=model, method=method)
-    by_method = _found()["datasets"].get(dataset, {}).get(model, {})
-    mixes = method in ("ifmixup", "mixup_graph")
-    found: dict[str, Any] = by_method.get("ifmixup" if mixes else "none", {})
-    return reference(model, method).with_(**found)
+
+    settings: Settings
+    model: Component
+    method: Component
+    origin: str = "the defaults"
 
 
-def reference(model: str, method: str) -> Settings:
-    """Settings that are known to do well with a model on the paper's datasets, found by hand."""
-    settings: dict[str, Any] = _found()["models"].get(model, {})
-    return Settings.of({**settings, "model": model, "method": method})
+def recommended(data: PackedDataset, model: Component, method: Component) -> Recommendation:
+    """What is recommended for the paper's datasets and our models; for all else the defaults.
+
+    A dataset is known by its graphs, not by its name. Options that the user has set stay as they
+    are.
+    """
+    known = next(
+        (each for each in _found()["datasets"].values() if each["data"] == data.fingerprint), None
+    )
+    if known is None or foreign(model.spec) or model.spec.class_name not in _found()["models"]:
+        return Recommendation(Settings(), model, method)
+    by_hand = _found()["models"][model.spec.class_name]
+    found = known.get(model.spec.class_name, {})
+    options = {**by_hand["options"], **found.get("options", {})}
+    settings = Settings.of({**by_hand["settings"], **found.get("settings", {})})
+    ratio = found.get("ratio", {})
+    return Recommendation(
+        settings,
+        _where_default(model, options),
+        _where_default(method, ratio) if all(map(method.takes, ratio)) else method,
+        f"recommended for {data.name} and {model.spec.class_name}",
+    )
 
 
-def varied() -> set[str]:
-    """The names of all settings for which something is recommended."""
-    found = _found()
-    by_method = [
-        settings
-        for models in found["datasets"].values()
-        for methods in models.values()
-        for settings in methods.values()
-    ]
-    return {name for settings in (*found["models"].values(), *by_method) for name in settings}
+def _where_default(component: Component, options: dict[str, Any]) -> Component:
+    """The component with ``options``, except those that the user has set."""
+    plain = dict(component.default_options())
+    given = dict(component.spec.options)
+    changes = {name: v for name, v in options.items() if given.get(name) == plain.get(name)}
+    return component.with_options(**changes)
 
 
 @cache

@@ -1,36 +1,22 @@
-"""One run: a training on one fold, from first to last epoch, and what came out of it."""
+"""One run: a training on one fold, from the first to the last epoch, and what it measured."""
 
 from __future__ import annotations
 
+import platform
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from ifmixup.errors import InputError
 from ifmixup.training.packed import PackedDataset
-from ifmixup.training.run_spec import RunSpec
-from ifmixup.training.score import Score, metric_of, validation_score
+from ifmixup.training.run_spec import Fold, RunSpec
+from ifmixup.training.task import metric_of, validation_score
 from ifmixup.training.trainer import Trainer
-
-
-@dataclass(frozen=True)
-class Fold:
-    """The graphs of one fold, as their places in the dataset.
-
-    Attributes:
-        train: Trained on under ``holdout``.
-        validation: Chooses epoch and setting under ``holdout``; trained on under ``paper``.
-        test: Judged on.
-    """
-
-    train: Tensor
-    validation: Tensor
-    test: Tensor
 
 
 @dataclass(frozen=True)
@@ -38,14 +24,14 @@ class RunResult:
     """What a run measured.
 
     Attributes:
-        curves: A value an epoch: ``train_loss``, and ``validation_accuracy``, ``validation_loss``,
-            ``test_accuracy``, ``test_loss`` (no validation under ``paper``); ``validation_roc_auc``
-            and so on where the metric is another one.
+        curves: One value per epoch: ``train_loss``, ``test_accuracy`` and ``test_loss``, and where
+            the fold has validation graphs ``validation_accuracy`` and ``validation_loss``;
+            ``test_roc_auc`` and so on where the metric is another one.
         metrics: On the test graphs after the last epoch: ``accuracy``, ``balanced_accuracy``,
             ``nll``, ``ece``, or what :func:`~ifmixup.training.metrics.metrics` gives for another
-            task; under ``holdout`` also ``chosen_accuracy`` and so on, at the epoch that validation
-            chose.
-        seconds: The time of training and looking.
+            task; with validation graphs also ``chosen_accuracy`` and so on, at the epoch that
+            validation chose.
+        seconds: The time of training and evaluating.
         prepare_seconds: The part of it that went into cutting and augmenting batches.
     """
 
@@ -83,35 +69,33 @@ def run(
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
         each_epoch: Called with the number of epochs done, after each.
     """
-    holdout = spec.protocol == "holdout"
-    train = fold.train if holdout else torch.cat([fold.train, fold.validation])
     with reproducible():
-        training = Trainer(
+        trainer = Trainer(
             spec.settings,
+            spec.model,
+            spec.method,
             data.to(choose_device(device)),
-            train=train,
-            validation=fold.validation if holdout else None,
-            test=fold.test,
-            seed=spec.own_seed,
+            **{part: fold.indices(part) for part in ("train", "validation", "test")},
+            seed=spec.run_seed,
         )
-        best: Score | None = None
+        best: tuple[float, float] | None = None
         chosen: dict[str, float] = {}
-        while training.epoch < spec.settings.epochs:
-            training.run_epoch()
-            if holdout:
-                now = validation_score(training.curves)
+        while trainer.epoch < spec.settings.epochs:
+            trainer.run_epoch()
+            if fold.validation:
+                now = validation_score(trainer.curves)
                 if best is None or now > best:
-                    best, chosen = now, training.latest["test"]
+                    best, chosen = now, trainer.latest["test"]
             if each_epoch is not None:
-                each_epoch(training.epoch)
+                each_epoch(trainer.epoch)
     return RunResult(
-        curves=training.curves,
+        curves=trainer.curves,
         metrics={
-            **training.latest["test"],
+            **trainer.latest["test"],
             **{f"chosen_{name}": value for name, value in chosen.items()},
         },
-        seconds=training.seconds,
-        prepare_seconds=training.prepare_seconds,
+        seconds=trainer.seconds,
+        prepare_seconds=trainer.prepare_seconds,
     )
 
 
@@ -147,5 +131,11 @@ def choose_device(name: str) -> torch.device:
     kind = name.split(":")[0]
     if not present.get(kind, False):
         there = ", ".join(kind for kind, is_there in present.items() if is_there)
-        raise InputError(f"There is no device {name!r} here. There is: auto, {there}.")
+        raise InputError(f"This machine has no device {name!r}. It has: auto, {there}.")
     return torch.device(name)
+
+
+def versions() -> dict[str, str]:
+    """The versions that a run's numbers may depend on."""
+    found = {name: version(name) for name in ("ifmixup", "torch", "torch_geometric")}
+    return {**found, "python": platform.python_version()}

@@ -1,79 +1,143 @@
-"""A run: one training of one model on one fold with one seed, known by what it is."""
+"""A run: one training of one model on one fold with one seed, identified by its content."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from ifmixup.errors import unknown_name
+import torch
+from torch import Tensor
+
+from ifmixup.components import ClassSpec
 from ifmixup.training.settings import Settings
 
-PROTOCOLS = ("holdout", "paper")
-VERSION = 2  # of the training: another one where the same spec gives other numbers than before
-
-
-@dataclass(frozen=True)
-class RunSpec:
-    """What a run's numbers depend on, all of it.
-
-    Attributes:
-        dataset: The dataset's name.
-        data: The fingerprint of its graphs.
-        settings: How the model is trained.
-        protocol: ``holdout`` keeps a tenth of the training graphs for validation; ``paper`` trains
-            on all of them and has no validation.
-        repeat: Which repetition of the cross-validation.
-        fold: Which fold is the test fold.
-        split: The fingerprint of the graphs that are trained on, validated on and tested on.
-        seed: The seed of the study; a run's own draws follow from seed, repeat and fold.
-    """
-
-    dataset: str
-    data: str
-    settings: Settings
-    protocol: str
-    repeat: int
-    fold: int
-    split: str
-    seed: int
-
-    def __post_init__(self) -> None:
-        if self.protocol not in PROTOCOLS:
-            raise unknown_name("protocol", self.protocol, PROTOCOLS)
-
-    @property
-    def key(self) -> str:
-        """The name of this run: the same content has the same key, everywhere."""
-        return digest([VERSION, self.to_dict()])
-
-    @property
-    def own_seed(self) -> int:
-        """What the run's generators are seeded with: the same for every model and method."""
-        return int(digest([self.seed, self.repeat, self.fold])[:15], 16)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values, with the settings that make a difference."""
-        return {
-            "dataset": self.dataset,
-            "data": self.data,
-            "protocol": self.protocol,
-            "repeat": self.repeat,
-            "fold": self.fold,
-            "split": self.split,
-            "seed": self.seed,
-            "settings": self.settings.relevant(),
-        }
-
-    @staticmethod
-    def of(values: Mapping[str, Any]) -> RunSpec:
-        """The inverse of :meth:`to_dict`."""
-        return RunSpec(**{**values, "settings": Settings.of(values["settings"])})
+VERSION = 3  # of the training: another one where the same spec gives other numbers than before
+PARTS = ("train", "validation", "test")
 
 
 def digest(value: Any) -> str:
     """A fingerprint of plain values, the same on every machine."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+@dataclass(frozen=True)
+class Fold:
+    """The graphs of one fold, as sorted indices into the dataset.
+
+    The order matters to a training, so there is one order, whoever wrote the fold down.
+
+    Attributes:
+        repeat: Which repetition of the cross-validation.
+        fold: Which fold of it.
+        train: The graphs to train on.
+        validation: The graphs that choose the epoch and the setting; may be empty.
+        test: The graphs to judge on.
+    """
+
+    repeat: int
+    fold: int
+    train: tuple[int, ...]
+    validation: tuple[int, ...]
+    test: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for part in PARTS:
+            object.__setattr__(self, part, tuple(sorted(getattr(self, part))))
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The same for the same graphs in the same parts."""
+        return digest([list(getattr(self, part)) for part in PARTS])
+
+    @cached_property
+    def without_validation(self) -> Fold:
+        """The same fold with the validation graphs among those to train on."""
+        return Fold(self.repeat, self.fold, (*self.train, *self.validation), (), self.test)
+
+    def indices(self, part: str) -> Tensor:
+        """The graphs of ``"train"``, ``"validation"`` or ``"test"`` as a tensor."""
+        return torch.tensor(getattr(self, part), dtype=torch.long)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As values that JSON has."""
+        lists = {part: list(getattr(self, part)) for part in PARTS}
+        return {"repeat": self.repeat, "fold": self.fold, **lists}
+
+    @staticmethod
+    def of(values: Mapping[str, Any]) -> Fold:
+        """The inverse of :meth:`to_dict`, of values that were checked."""
+        parts: list[Sequence[int]] = [values[part] for part in PARTS]
+        return Fold(values["repeat"], values["fold"], *map(tuple, parts))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """Everything that a run's numbers depend on.
+
+    Attributes:
+        dataset: The dataset's name, which makes no difference to the numbers.
+        data: The fingerprint of its graphs.
+        split: The fingerprint of the :class:`Fold`.
+        seed: The seed of the study; a run's own draws follow from seed, repeat and fold.
+        repeat: Which repetition of the cross-validation.
+        fold: Which fold is the test fold.
+        settings: How the model is trained.
+        model: The model and its options.
+        method: The method and its options.
+    """
+
+    dataset: str
+    data: str
+    split: str
+    seed: int
+    repeat: int
+    fold: int
+    settings: Settings
+    model: ClassSpec
+    method: ClassSpec
+
+    @cached_property
+    def key(self) -> str:
+        """The name of this run: the same content has the same key on every machine."""
+        return digest(
+            [
+                VERSION,
+                [self.data, self.split, self.seed, self.repeat, self.fold],
+                self.settings.to_dict(),
+                self.model.identity,
+                self.method.identity,
+            ]
+        )
+
+    @property
+    def run_seed(self) -> int:
+        """What the run's generators are seeded with: the same for every model and method."""
+        return int(digest([self.seed, self.repeat, self.fold])[:15], 16)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As values that JSON has."""
+        return {
+            **{name: getattr(self, name) for name in ("dataset", "data", "split", "seed")},
+            "repeat": self.repeat,
+            "fold": self.fold,
+            "settings": self.settings.to_dict(),
+            "model": self.model.to_dict(),
+            "method": self.method.to_dict(),
+        }
+
+    @staticmethod
+    def of(values: Mapping[str, Any]) -> RunSpec:
+        """The inverse of :meth:`to_dict`."""
+        return RunSpec(
+            **{
+                **values,
+                "settings": Settings.of(values["settings"]),
+                "model": ClassSpec.of(values["model"]),
+                "method": ClassSpec.of(values["method"]),
+            }
+        )

@@ -1,16 +1,22 @@
-"""Where runs execute: what every engine does."""
+"""Where runs execute: what every engine does, and what it and its workers say to each other."""
 
 from __future__ import annotations
 
+import base64
 import socket
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import lru_cache
+from typing import Any, Protocol
 
-from ifmixup.training import Fold, PackedDataset, RunResult, RunSpec
-from ifmixup.training.versions import versions
+from ifmixup.components import ClassSpec, adopt, find_class, foreign
+from ifmixup.source_code import pickle_classes, unpickle_classes
+from ifmixup.training.packed import PackedDataset
+from ifmixup.training.run import RunResult, run, versions
+from ifmixup.training.run_spec import Fold, RunSpec
 
 Task = tuple[RunSpec, Fold]
+Message = dict[str, Any]  # plain values that JSON keeps bit for bit
 
 
 @dataclass(frozen=True)
@@ -56,3 +62,61 @@ class Engine(Protocol):
     ) -> Generator[Outcome, None, None]:
         """Execute all ``tasks``. Closing the iterator ends what is still running."""
         ...
+
+
+def order(task: Task, device: str) -> Message:
+    """What a worker is told: the run, its graphs, the user's classes and the device to use."""
+    spec, fold = task
+    return {
+        "spec": spec.to_dict(),
+        "fold": fold.to_dict(),
+        "device": device,
+        "classes": _pickled(spec.model, spec.method),
+    }
+
+
+def perform(
+    message: Message, data: PackedDataset, each_epoch: Callable[[int], None] | None = None
+) -> Message:
+    """Do what an :func:`order` says; the answer is a result, or the error that was raised."""
+    answer: Message = {"host": socket.gethostname(), "versions": versions()}
+    try:
+        spec = RunSpec.of(message["spec"])
+        _adopt(spec, message["classes"])
+        result = run(
+            spec,
+            data,
+            Fold.of(message["fold"]),
+            device=message["device"],
+            each_epoch=each_epoch,
+        )
+    except BaseException as error:  # a run may fail in any way, and the next one has to go on
+        return {**answer, "error": str(error), "kind": type(error).__name__}
+    return {**answer, "result": result.to_dict()}
+
+
+def outcome(spec: RunSpec, answer: Message) -> Outcome:
+    """The outcome that an answer of :func:`perform` stands for."""
+    where = {"host": answer["host"], "versions": answer["versions"]}
+    if "error" in answer:
+        return Outcome(spec, error=f"{answer['kind']}: {answer['error']}".rstrip(": "), **where)
+    return Outcome(spec, RunResult(**answer["result"]), **where)
+
+
+@lru_cache(maxsize=64)
+def _pickled(model: ClassSpec, method: ClassSpec) -> str | None:
+    """The user's classes of a run as text; None where both are ours."""
+    found = [
+        find_class(kind, spec)
+        for kind, spec in (("model", model), ("method", method))
+        if foreign(spec)
+    ]
+    return base64.b64encode(pickle_classes(found)).decode("ascii") if found else None
+
+
+def _adopt(spec: RunSpec, classes: str | None) -> None:
+    if classes is None:
+        return
+    specs = [each for each in (spec.model, spec.method) if foreign(each)]
+    for each, cls in zip(specs, unpickle_classes(base64.b64decode(classes)), strict=True):
+        adopt(each, cls)

@@ -17,9 +17,17 @@ import torch
 from torch import Tensor
 
 from ifmixup.errors import InputError, import_extra
-from ifmixup.study.engines.engine import Outcome, Task, Watcher
-from ifmixup.study.engines.messages import Message, order, outcome, perform
-from ifmixup.training import PackedDataset, RunSpec
+from ifmixup.study.engines.engine import (
+    Message,
+    Outcome,
+    Task,
+    Watcher,
+    order,
+    outcome,
+    perform,
+)
+from ifmixup.training.packed import PackedDataset
+from ifmixup.training.run_spec import RunSpec
 
 AHEAD = 4  # how many runs a slot are submitted at once: none idles, and the cluster is not flooded
 CANCELS = 15  # how often, once a second, a run is cancelled that does not end
@@ -97,22 +105,22 @@ class RayEngine:
             while waiting or flying:
                 slots = self._slots(ray)
                 while waiting and len(flying) < AHEAD * slots:
-                    place = waiting.popleft()
-                    flying[remote.remote(order(tasks[place], self.device), shared)] = place
+                    index = waiting.popleft()
+                    flying[remote.remote(order(tasks[index], self.device), shared)] = index
                 for reference in islice(flying, slots):
                     if watcher is not None and reference not in begun:
                         watcher.started(tasks[flying[reference]][0])
                     begun.add(reference)
                 (reference,), _ = ray.wait(list(flying), num_returns=1)
-                place = flying.pop(reference)
-                spec = tasks[place][0]
+                index = flying.pop(reference)
+                spec = tasks[index][0]
                 found = self._collect(ray, spec, reference)
                 if isinstance(found, Exception):
-                    lost[place] += 1
-                    if lost[place] <= self.retries:
-                        waiting.appendleft(place)
+                    lost[index] += 1
+                    if lost[index] <= self.retries:
+                        waiting.appendleft(index)
                         continue
-                    found = Outcome(spec, error=_reason(found, lost[place]))
+                    found = Outcome(spec, error=_reason(found, lost[index]))
                 yield found
         finally:
             with suppress(Exception):  # the cluster may be gone

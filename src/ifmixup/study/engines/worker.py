@@ -18,8 +18,8 @@ from typing import TextIO
 
 import torch
 
-from ifmixup.study.engines.messages import Message, perform
-from ifmixup.training import PackedDataset
+from ifmixup.study.engines.engine import Message, perform
+from ifmixup.training.packed import PackedDataset
 
 SECONDS_BETWEEN_EPOCHS = 0.3  # a display needs no more
 

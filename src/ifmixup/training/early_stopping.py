@@ -6,12 +6,12 @@ import copy
 from typing import Any
 
 from ifmixup.errors import InputError
-from ifmixup.training.score import Score, validation_score
+from ifmixup.training.task import Score, validation_score
 from ifmixup.training.trainer import Trainer
 
 
 class BestWeights:
-    """Keeps the weights of the epoch that was the best on the validation graphs.
+    """Keeps the weights of the epoch that was best on the validation graphs.
 
     Args:
         patience: After so many epochs without a better one it is :attr:`over`; None: never.
@@ -19,7 +19,7 @@ class BestWeights:
     Attributes:
         epoch: The best epoch so far, counted from 1.
         waited: How many epochs ago that was.
-        restored: Whether the model has the best weights, so that there is no going on.
+        restored: Whether the model has the best weights, so there is no going on.
     """
 
     def __init__(self, patience: int | None = None) -> None:
@@ -38,20 +38,20 @@ class BestWeights:
         """Whether there is no hope of a better epoch."""
         return self.restored or (self.patience is not None and self.waited >= self.patience)
 
-    def look(self, training: Trainer) -> None:
+    def update(self, trainer: Trainer) -> None:
         """Keep the weights if the epoch that was just trained is the best so far."""
-        score = validation_score(training.curves)
+        score = validation_score(trainer.curves)
         if self.score is None or score > self.score:
-            self.score, self.epoch = score, training.epoch
-            self.weights = copy.deepcopy(training.model.state_dict())
-            self.latest = {name: dict(values) for name, values in training.latest.items()}
-        self.waited = training.epoch - self.epoch
+            self.score, self.epoch = score, trainer.epoch
+            self.weights = copy.deepcopy(trainer.model.state_dict())
+            self.latest = {name: dict(values) for name, values in trainer.latest.items()}
+        self.waited = trainer.epoch - self.epoch
 
-    def restore(self, training: Trainer) -> None:
-        """Set the model to the best weights, and what was measured last to what they had."""
+    def restore(self, trainer: Trainer) -> None:
+        """Set the model to the best weights, and the latest metrics to those it had then."""
         if not self.restored:
-            training.model.load_state_dict(self.weights)
-            training.latest = self.latest
+            trainer.model.load_state_dict(self.weights)
+            trainer.latest = self.latest
         self.weights, self.restored = {}, True
 
     def state_dict(self) -> dict[str, Any]:

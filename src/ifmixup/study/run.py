@@ -1,0 +1,108 @@
+"""Running a study: what the store does not have yet, checked before the first run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing, nullcontext
+
+from ifmixup.study.engines.engine import Engine, Task
+from ifmixup.study.progress import Progress
+from ifmixup.study.store import Store
+from ifmixup.study.study import Study, folds_of
+from ifmixup.study.splits import Splits
+from ifmixup.training.packed import PackedDataset
+from ifmixup.training.preflight import preflight
+from ifmixup.training.run_spec import Fold, RunSpec
+
+
+class Runner:
+    """Executes the runs of studies on some datasets, each result stored as it comes.
+
+    Args:
+        store: Where runs are kept; one that is there is not run again.
+        engine: Where runs execute.
+        data: The datasets, with their folds.
+        retry_failed: Run again what failed before.
+        progress: Whether to show how far it is.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        engine: Engine,
+        data: Iterable[tuple[PackedDataset, Splits]],
+        *,
+        retry_failed: bool = False,
+        progress: bool = True,
+    ) -> None:
+        self.store, self.engine = store, engine
+        self.retry_failed, self.progress = retry_failed, progress
+        self.data: dict[str, PackedDataset] = {}
+        self.folds: dict[str, Fold] = {}
+        for dataset, splits in data:
+            self.data[dataset.fingerprint] = dataset
+            for protocol in ("holdout", "paper"):
+                self.folds |= {fold.fingerprint: fold for fold in folds_of(splits, protocol)}
+
+    def pending(self, specs: Iterable[RunSpec]) -> list[Task]:
+        """The runs that the store does not have yet, each once; failed ones only when asked for."""
+        there = self.store.keys("done" if self.retry_failed else None)
+        wanted = {spec.key: spec for spec in specs}
+        return [(s, self.folds[s.split]) for key, s in wanted.items() if key not in there]
+
+    def check(self, study: Study) -> None:
+        """Check every model and method of a study on its data, before the first run.
+
+        Raises:
+            IfmixupError: If a class cannot be built, called or trained; nothing is stored.
+        """
+        seen = set()
+        for trial in study.trials:
+            for each in trial.candidates:
+                what = (trial.data, each.model, each.method, each.settings.use_edge_attr)
+                if what not in seen:
+                    seen.add(what)
+                    preflight(each.settings, each.model, each.method, self.data[trial.data])
+
+    def execute(self, specs: Sequence[RunSpec]) -> None:
+        """Run what the store does not have of ``specs``."""
+        tasks = self.pending(specs)
+        by_data: dict[str, list[Task]] = {}
+        for task in tasks:
+            by_data.setdefault(task[0].data, []).append(task)
+        epochs = sum(spec.settings.epochs for spec, _ in tasks)
+        show = Progress(len(tasks), len(specs) - len(tasks), epochs=epochs or None)
+        with show if self.progress else nullcontext() as watcher:
+            for data, mine in by_data.items():
+                # Closed at once when storing fails or Ctrl-C comes, so no worker is left behind.
+                with closing(self.engine.execute(mine, self.data[data], watcher)) as outcomes:
+                    for outcome in outcomes:
+                        self.store.add(outcome)
+
+
+def changed_code(study: Study, store: Store) -> list[str]:
+    """What to say where the store has runs of older code of a user's class.
+
+    Such runs stay, and are not used: changed code makes new runs.
+    """
+    now: dict[tuple[str, str], set[str | None]] = {}
+    for trial in study.trials:
+        for candidate in trial.candidates:
+            for kind, spec in (("model", candidate.model), ("method", candidate.method)):
+                if spec.source is not None:
+                    now.setdefault((kind, spec.class_name), set()).add(spec.source)
+    if not now:
+        return []
+    older: dict[str, int] = {}
+    datasets: Mapping[str, None] = dict.fromkeys(trial.data for trial in study.trials)
+    for record in store.records(curves=False):
+        if record.spec.data not in datasets or record.key in study.keys:
+            continue
+        for kind, spec in (("model", record.spec.model), ("method", record.spec.method)):
+            sources = now.get((kind, spec.class_name))
+            if sources is not None and spec.source not in sources:
+                older[spec.class_name] = older.get(spec.class_name, 0) + 1
+    return [
+        f"{name} changed: {count} stored run{'s are' if count > 1 else ' is'} of older code."
+        for name, count in older.items()
+    ]
