@@ -1,4 +1,4 @@
-"""From a PyG ``Data`` or ``Batch`` to :class:`~ifmixup.graphs.Graphs`, checked, and back."""
+"""A PyG ``Data`` or ``Batch`` as :class:`~ifmixup.graphs.Graphs`, checked, and back; label rows."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric import EdgeIndex
 from torch_geometric.data import Batch, Data
 
+from ifmixup.edges import check_edge_index
 from ifmixup.errors import InputError, InputTypeError
 from ifmixup.graphs import Graphs, edge_pointers, graph_of, pointers
 
@@ -17,11 +19,11 @@ _STRUCTURE = {"batch", "ptr", "num_nodes"}
 
 
 def from_batch(batch: Data) -> Graphs:
-    """Take a ``Batch`` apart by level; a ``Data`` is a batch of one. Tensors are shared, not
-    copied.
+    """The graphs of a ``Batch``, by level; a ``Data`` is a batch of one. Tensors are shared, not
+    copied, unless nodes or edges have to be sorted by graph.
 
-    An attribute belongs to the edges, the nodes or the graphs by its number of rows. What fits none
-    of them (other index tensors, loose objects) is left out: it means nothing after surgery.
+    An attribute belongs to the edges, the nodes or the graphs by its number of rows. One that fits
+    none of them (other index tensors, loose objects) is left out: it means nothing after surgery.
     """
     if not isinstance(batch, Data):
         raise InputTypeError(
@@ -31,7 +33,7 @@ def from_batch(batch: Data) -> Graphs:
     num_nodes = batch.num_nodes
     if not num_nodes:
         raise InputError("The graph has no nodes; at least one is needed.")
-    node_ptr = _node_ptr(batch, num_nodes)
+    node_ptr, order = _node_ptr(batch, num_nodes)
     num_graphs = node_ptr.numel() - 1
     edge_index = batch.edge_index
     if edge_index is None:
@@ -43,7 +45,7 @@ def from_batch(batch: Data) -> Graphs:
         edge_index = node_ptr.new_empty(2, 0)
     elif isinstance(edge_index, EdgeIndex):
         edge_index = edge_index.as_tensor()
-    _check_edge_index(edge_index, num_nodes)
+    check_edge_index(edge_index, num_nodes)
     edge_index = edge_index.long()  # numbers of edges, i · n + j, need 64 bits
 
     nodes: dict[str, Tensor] = {}
@@ -59,8 +61,8 @@ def from_batch(batch: Data) -> Graphs:
             rows = value.size(0)
             if key in ("edge_weight", "edge_attr") and rows != num_edges:
                 raise InputError(
-                    f"{key} has {rows} rows, but there are {num_edges} edges; one row an edge is "
-                    f"needed."
+                    f"{key} has {rows} rows, but there are {num_edges} edges; one row per edge "
+                    f"is needed."
                 )
             if "edge" in key and rows == num_edges:
                 edges[key] = value
@@ -72,8 +74,11 @@ def from_batch(batch: Data) -> Graphs:
                 edges[key] = value
         elif key == "y" and isinstance(value, Tensor):
             graphs[key] = value.view(1)
-    if not nodes:  # so that the number of nodes is known where there are no features
+    if not nodes:  # the number of nodes is read off their attributes
         nodes["x"] = torch.empty(num_nodes, 0, device=node_ptr.device)
+    if order is not None:
+        nodes = {key: value[order] for key, value in nodes.items()}
+        edges["edge_index"] = order.argsort()[edge_index]
     return _group_edges(nodes, edges, graphs, node_ptr)
 
 
@@ -87,8 +92,7 @@ def to_batch(graphs: Graphs) -> Batch:
         **graphs.edges,
         **graphs.graphs,
     )
-    # What PyG needs to give single graphs back: the rows of each graph, and what was added to
-    # indices.
+    # For batch[i] PyG needs the rows of each graph, and what was added to its indices.
     rows = torch.arange(num_graphs + 1, device=node_ptr.device)
     nothing = torch.zeros_like(node_ptr[:-1])
     slices = {
@@ -102,8 +106,47 @@ def to_batch(graphs: Graphs) -> Batch:
     return batch
 
 
+def label_rows(y: Tensor, num_graphs: int, num_classes: int | None, dtype: torch.dtype) -> Tensor:
+    """Turn class numbers into one-hot rows; leave float labels as they are.
+
+    Args:
+        y: Class numbers ``[B]`` or ``[B, 1]``, or float labels (soft, multi-label, regression) with
+            B rows.
+        num_graphs: B.
+        num_classes: C; needed for class numbers.
+        dtype: The dtype of the rows that class numbers become.
+
+    Returns:
+        ``[B, C]`` for class numbers, else ``y`` with B rows.
+    """
+    if y.is_floating_point():
+        if num_graphs == 1 and y.size(0) != 1:
+            return y.unsqueeze(0)
+        if y.size(0) != num_graphs:
+            raise InputError(
+                f"y has {y.size(0)} rows for {num_graphs} graphs. Store a label of several values "
+                f"as a row, shape [1, T]: PyG stacks rows."
+            )
+        return y
+    if y.numel() != num_graphs:
+        raise InputError(
+            f"y holds {y.numel()} integers for {num_graphs} graphs; each needs one class number. "
+            f"Turn multi-label rows into floats with .float()."
+        )
+    if num_classes is None:
+        raise InputError("y holds class numbers: say how many classes there are with num_classes=.")
+    numbers = y.reshape(-1).long()
+    if bool(((numbers < 0) | (numbers >= num_classes)).any()):
+        wrong = int(numbers[(numbers < 0) | (numbers >= num_classes)][0])
+        raise InputError(
+            f"The label {wrong} is out of range: with num_classes={num_classes} "
+            f"classes are numbered from 0 to {num_classes - 1}."
+        )
+    return F.one_hot(numbers, num_classes).to(dtype)
+
+
 def check_devices(*batches: Data) -> None:
-    """See that all tensors of all ``batches`` are on one device."""
+    """Check that all tensors of all ``batches`` are on one device."""
     devices = {
         str(value.device)
         for batch in batches
@@ -118,40 +161,40 @@ def check_devices(*batches: Data) -> None:
         )
 
 
-def _node_ptr(batch: Data, num_nodes: int) -> Tensor:
-    """Where each graph's nodes begin, ``[B + 1]``."""
-    ptr, assignment = batch.get("ptr"), batch.get("batch")
-    if ptr is None and assignment is None:
-        device = batch.x.device if isinstance(batch.x, Tensor) else None
-        return torch.tensor([0, num_nodes], device=device)
-    if ptr is None:
-        ptr = pointers(torch.bincount(assignment))
+def _node_ptr(batch: Data, num_nodes: int) -> tuple[Tensor, Tensor | None]:
+    """Where each graph's nodes begin, ``[B + 1]``, and the order that sorts them by graph."""
+    ptr, graph = batch.get("ptr"), batch.get("batch")
+    order = None
+    if ptr is None and graph is None:
+        tensors = (value for value in batch.to_dict().values() if isinstance(value, Tensor))
+        device = next((value.device for value in tensors), None)
+        return torch.tensor([0, num_nodes], device=device), None
+    if graph is not None and not _agree(ptr, graph, num_nodes):
+        if graph.shape != (num_nodes,) or graph.is_floating_point() or bool((graph < 0).any()):
+            raise InputError(
+                f"batch must be the graph of each of the {num_nodes} nodes, integers from 0; got "
+                f"{graph.dtype} of shape {list(graph.shape)}."
+            )
+        if bool((graph[1:] < graph[:-1]).any()):
+            order = graph.argsort(stable=True)
+        ptr = pointers(torch.bincount(graph, minlength=0 if ptr is None else ptr.numel() - 1))
     if bool((ptr.diff() < 1).any()):
-        place = int((ptr.diff() < 1).nonzero()[0])
-        raise InputError(f"Graph {place} of the batch has no nodes; at least one is needed.")
-    return ptr
+        index = int((ptr.diff() < 1).nonzero()[0])
+        raise InputError(f"Graph {index} of the batch has no nodes; at least one is needed.")
+    return ptr, order
 
 
-def _check_edge_index(edge_index: Tensor, num_nodes: int) -> None:
-    if edge_index.dim() != 2 or edge_index.size(0) != 2 or edge_index.is_floating_point():
-        raise InputError(
-            f"edge_index must be integers of shape [2, E]; "
-            f"got {edge_index.dtype} of shape {list(edge_index.shape)}."
-        )
-    if not edge_index.numel():
-        return
-    low, high = (int(end) for end in edge_index.aminmax())
-    if low < 0 or high >= num_nodes:
-        raise InputError(
-            f"edge_index names nodes from {low} to {high}, but there are {num_nodes} nodes, "
-            f"numbered from 0 to {num_nodes - 1}."
-        )
+def _agree(ptr: Tensor | None, graph: Tensor, num_nodes: int) -> bool:
+    """Whether ``ptr`` still describes ``batch``, which transforms of a batch may have changed."""
+    if ptr is None or bool((ptr.diff() < 0).any()) or int(ptr[-1]) != num_nodes:
+        return False
+    return torch.equal(graph_of(ptr, num_nodes), graph)
 
 
 def _group_edges(
     nodes: dict[str, Tensor], edges: dict[str, Tensor], graphs: dict[str, Any], node_ptr: Tensor
 ) -> Graphs:
-    """Let a graph's edges stand together, which transforms on a batch may have undone."""
+    """Sort edges by graph, because transforms of a batch may append edges."""
     if node_ptr.numel() == 2:
         return Graphs(
             nodes, edges, graphs, node_ptr, edge_pointers(edges["edge_index"], node_ptr, 0)
@@ -162,10 +205,10 @@ def _group_edges(
     edge_ptr = pointers(torch.bincount(edge_graph, minlength=node_ptr.numel() - 1))
     taken = Graphs(nodes, edges, graphs, node_ptr, edge_ptr)
     if not torch.equal(edge_graph, node_graph.index_select(0, target)):
-        place = int((edge_graph != node_graph[target]).nonzero()[0])
+        edge = int((edge_graph != node_graph[target]).nonzero()[0])
         raise InputError(
-            f"Edge {place} joins two graphs of the batch: node {int(source[place])} and "
-            f"node {int(target[place])}."
+            f"Edge {edge} joins two graphs of the batch: node {int(source[edge])} and "
+            f"node {int(target[edge])}."
         )
     if bool((edge_graph[1:] >= edge_graph[:-1]).all()):
         return taken

@@ -166,6 +166,33 @@ class Registry:
             found[name] = Option(name, hint, default)
         return found
 
+    def check_options(self, cls: type, name: str, given: Mapping[str, Any]) -> dict[str, Plain]:
+        """Options for a class that is called ``name``, converted to their types.
+
+        Raises:
+            InputError: If the class has no such option, or its value does not fit.
+        """
+        options = self.options(cls)
+        values: dict[str, Plain] = {}
+        for option, value in given.items():
+            if option not in options and not self.takes_any(cls):
+                raise unknown_name(f"option of {self.kind} {name!r}", option, options)
+            hint = options[option].hint if option in options else None
+            values[option] = as_type(f"The option {option} of {name}", value, hint)
+        return values
+
+    def make(self, cls: type, options: Mapping[str, Plain], **given: Any) -> Any:
+        """An object of a class; of what the library gives it gets what its signature names."""
+        parameters, anything = inspect.signature(cls).parameters, self.takes_any(cls)
+        names = {*parameters, *(self.needed if anything else ())}
+        taken = {name: value for name, value in given.items() if name in names}
+        made = cls(**taken, **options)
+        if self.kind == "method":  # one whose signature leaves them out has them all the same
+            for name in given.keys() - taken.keys():
+                if getattr(made, name, given[name]) is None:
+                    setattr(made, name, given[name])
+        return made
+
     def takes_any(self, cls: type) -> bool:
         """Whether a class takes options of any name, by ``**kwargs``."""
         return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(cls).parameters.values())
@@ -215,15 +242,8 @@ class Component:
 
     def with_options(self, **changes: Any) -> Component:
         """The same class with other options, checked and converted to their types."""
-        registry = _REGISTRIES[self.kind]
-        options = registry.options(self.cls)
         values = dict(self.spec.options)
-        for name, value in changes.items():
-            if name not in options and not registry.takes_any(self.cls):
-                raise unknown_name(f"option of {self.kind} {self.name!r}", name, options)
-            hint = options[name].hint if name in options else None
-            what = f"The option {name} of {self.name}"
-            values[name] = as_type(what, value, hint)
+        values |= _REGISTRIES[self.kind].check_options(self.cls, self.name, changes)
         return replace(self, spec=replace(self.spec, options=tuple(sorted(values.items()))))
 
     def parse_option(self, name: str, text: str) -> Plain:
@@ -351,12 +371,9 @@ def build(kind: str, spec: ClassSpec, **given: Any) -> Any:
         ComponentError: If the user's class raises; the message has the user's own line.
     """
     cls = find_class(kind, spec)
-    parameters = inspect.signature(cls).parameters
-    anything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
-    needed = _REGISTRIES[kind].needed
-    taken = {n: v for n, v in given.items() if n in parameters or (anything and n in needed)}
-    with user_code(f"{cls.__name__}({', '.join([*taken, *dict(spec.options)])})", cls):
-        return cls(**taken, **dict(spec.options))
+    options = dict(spec.options)
+    with user_code(f"{cls.__name__}({', '.join([*given, *options])})", cls):
+        return _REGISTRIES[kind].make(cls, options, **given)
 
 
 class user_code:

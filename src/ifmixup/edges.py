@@ -1,5 +1,5 @@
-"""An edge (i, j) of a graph with n nodes as one number, i · n + j, for sorting and merging; and
-where the edges of each node begin.
+"""Edges as numbers: an edge (i, j) of n nodes is i · n + j, for sorting and merging; and the one
+check that edges join nodes that exist.
 """
 
 from __future__ import annotations
@@ -7,9 +7,46 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ifmixup.errors import InputError
+
+
+def check_edge_index(
+    edge_index: object,
+    num_nodes: int,
+    *,
+    where: str = "The graph",
+    error: type[Exception] = InputError,
+) -> None:
+    """Check that edges are integers ``[2, E]`` and join nodes from 0 to ``num_nodes`` − 1.
+
+    Args:
+        edge_index: The edges; any object, because it may come from an untrusted file.
+        num_nodes: The number of nodes.
+        where: Which graph it is, for the message: ``"Graph 3"``, ``"line 7 of edges.csv"``.
+        error: The error to raise.
+    """
+    if not isinstance(edge_index, Tensor):
+        given = type(edge_index).__name__
+        raise error(f"{where}: edge_index must be a tensor of shape [2, E]; got {given}.")
+    kind = edge_index.dtype
+    whole = not (kind.is_floating_point or kind.is_complex or kind == torch.bool)
+    if edge_index.dim() != 2 or edge_index.size(0) != 2 or not whole:
+        raise error(
+            f"{where}: edge_index must be integers of shape [2, E]; got "
+            f"{str(kind).removeprefix('torch.')} of shape {list(edge_index.shape)}."
+        )
+    if not edge_index.numel():
+        return
+    low, high = (int(end) for end in edge_index.aminmax())
+    if low < 0 or high >= num_nodes:
+        raise error(
+            f"{where}: edge_index names nodes from {low} to {high}, but there are {num_nodes} "
+            f"nodes, numbered from 0 to {num_nodes - 1}."
+        )
+
 
 def edge_keys(num_nodes: int, *edge_indices: Tensor) -> Tensor:
-    """The numbers of the edges of some ``edge_index`` ``[2, E]``, laid end to end."""
+    """The numbers of the edges of some ``edge_index`` ``[2, E]``, end to end."""
     # Written in place: for graphs of millions of edges new memory costs more than arithmetic.
     keys = edge_indices[0].new_empty(sum(edge_index.size(1) for edge_index in edge_indices))
     start = 0
@@ -40,11 +77,11 @@ def starts_of(index: Tensor, size: int) -> Tensor:
 
 
 def merge_pair(keys: Tensor, values: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
-    """Sort edges that stand at most twice, so that each stands once; its values are added.
+    """Sort edges and merge those that occur twice; their values are added.
 
     Args:
         keys: The numbers of the edges, ``[E]``; each at most twice.
-        values: What the edges carry, each ``[E, ...]``.
+        values: The attributes of the edges, each ``[E, ...]``.
 
     Returns:
         The different keys in order, ``[E']``, and the values, each ``[E', ...]``.

@@ -1,7 +1,7 @@
 """Vectorised surgery on the graphs of a batch: no loop over graphs.
 
-A :class:`Graphs` is a batch taken apart by level: what a node, an edge and a graph carries, and
-where each graph begins. Surgery is then indexing, the same for every attribute of a level.
+A :class:`Graphs` is a batch by level: the attributes of nodes, of edges and of graphs, and where
+each graph begins. Surgery is then indexing, the same for every attribute of a level.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from torch_geometric.utils import coalesce
 from ifmixup.edges import edge_keys, edges_of_keys, starts_of
 from ifmixup.errors import InputError
 
+_WEIGHTS = {"edge_weight", "node_weight"}  # 1 where they are not given
+
 
 @dataclass(frozen=True)
 class Graphs:
@@ -31,6 +33,8 @@ class Graphs:
         graphs: Graph attributes: a tensor ``[B, ...]`` or a list of B things.
         node_ptr: Where the nodes of each graph begin, ``[B + 1]``.
         edge_ptr: Where the edges of each graph begin, ``[B + 1]``.
+        index: The index of each graph in its dataset, ``[B]``, where that is known; a mixed graph
+            has that of its first graph.
     """
 
     nodes: dict[str, Tensor]
@@ -38,6 +42,7 @@ class Graphs:
     graphs: dict[str, Any]
     node_ptr: Tensor
     edge_ptr: Tensor
+    index: Tensor | None = None
 
     @property
     def num_graphs(self) -> int:
@@ -127,7 +132,15 @@ def select(graphs: Graphs, index: Tensor) -> Graphs:
         graphs={key: _rows(value, index) for key, value in graphs.graphs.items()},
         node_ptr=node_ptr,
         edge_ptr=edge_ptr,
+        index=None if graphs.index is None else graphs.index[index],
     )
+
+
+def cut(graphs: Graphs, batches: Sequence[Tensor]) -> list[Graphs]:
+    """The batches of graphs numbered ``batches``; many at once are faster than one by one."""
+    if len(batches) == 1:
+        return [select(graphs, batches[0])]
+    return split(select(graphs, torch.cat(list(batches))), [batch.numel() for batch in batches])
 
 
 def split(graphs: Graphs, sizes: Sequence[int]) -> list[Graphs]:
@@ -147,15 +160,16 @@ def split(graphs: Graphs, sizes: Sequence[int]) -> list[Graphs]:
                 graphs={key: value[first:last] for key, value in graphs.graphs.items()},
                 node_ptr=graphs.node_ptr[first : last + 1] - node[0],
                 edge_ptr=graphs.edge_ptr[first : last + 1] - edge[0],
+                index=None if graphs.index is None else graphs.index[first:last],
             )
         )
     return groups
 
 
 def check_alike(a: Graphs, b: Graphs) -> None:
-    """See that two batches carry the same attributes; only one of them may have edge weights."""
+    """Check that two batches have the same attributes; weights may be given in one of them only."""
     for mine, theirs in ((a.nodes, b.nodes), (a.edges, b.edges), (a.graphs, b.graphs)):
-        for name in sorted((mine.keys() ^ theirs.keys()) - {"edge_weight"}):
+        for name in sorted((mine.keys() ^ theirs.keys()) - _WEIGHTS):
             raise InputError(
                 f"Only one of the two graphs has {name!r}. Give it to both, or leave it out with "
                 f"drop=[{name!r}]."
@@ -175,37 +189,39 @@ def take_edges(edge_index: Tensor, index: Tensor) -> Tensor:
 
 
 def concatenate(a: Graphs, b: Graphs) -> Graphs:
-    """The graphs of ``a`` and then those of ``b``, which must carry the same things.
+    """The graphs of ``a`` and then those of ``b``, which must have the same attributes.
 
-    Where only one of them has edge weights, the edges of the other have weight 1.
+    Where only one of them has edge weights or node weights, those of the other are 1.
     """
     check_alike(a, b)
+    known = a.index is not None and b.index is not None
     return Graphs(
-        nodes=_join(a.nodes, b.nodes),
+        nodes=_join(_weighted(a.nodes, b.nodes), _weighted(b.nodes, a.nodes)),
         edges={
             "edge_index": torch.cat([a.edge_index, b.edge_index + a.num_nodes], 1),
-            **_join(_attributes(a, like=b), _attributes(b, like=a)),
+            **_join(_weighted(a.edges, b.edges), _weighted(b.edges, a.edges)),
         },
         graphs=_join(a.graphs, b.graphs),
         node_ptr=torch.cat([a.node_ptr, b.node_ptr[1:] + a.node_ptr[-1]]),
         edge_ptr=torch.cat([a.edge_ptr, b.edge_ptr[1:] + a.edge_ptr[-1]]),
+        index=torch.cat([a.index, b.index]) if known else None,  # type: ignore[list-item]
     )
 
 
 def permute_nodes(graphs: Graphs, order: Tensor) -> Graphs:
-    """Reorder the nodes within their graphs: place p holds what was node ``order[p]``.
+    """Reorder the nodes within their graphs: node i is what was node ``order[i]``.
 
     The edges are sorted by source before, and after.
     """
-    place = torch.empty_like(order)
-    place[order] = torch.arange(order.numel(), device=order.device)
+    moved_to = torch.empty_like(order)
+    moved_to[order] = torch.arange(order.numel(), device=order.device)
     edge, source, _ = ranges(graphs.source_ptr[order], graphs.degree[order])
     edges = {
         key: value.index_select(0, edge)
         for key, value in graphs.edges.items()
         if key != "edge_index"
     }
-    target = place[graphs.edge_index[1].index_select(0, edge)]
+    target = moved_to[graphs.edge_index[1].index_select(0, edge)]
     return replace(
         graphs,
         nodes={key: value.index_select(0, order) for key, value in graphs.nodes.items()},
@@ -239,7 +255,7 @@ def keep_nodes(graphs: Graphs, keep: Tensor) -> Graphs:
 
 
 def without_repeated_edges(graphs: Graphs) -> Graphs:
-    """Each edge once: weights of repeated edges add up, other attributes of theirs are averaged."""
+    """Each edge once: weights of repeated edges are added, their other attributes averaged."""
     source, target = graphs.edge_index
     same = source[1:] == source[:-1]
     if bool(((source[1:] > source[:-1]) | (same & (target[1:] > target[:-1]))).all()):
@@ -264,8 +280,14 @@ def without_repeated_edges(graphs: Graphs) -> Graphs:
     )
 
 
+def is_one_hot(x: Tensor) -> bool:
+    """Whether every row of ``x`` ``[N, d]`` has a single 1 and is 0 elsewhere."""
+    # As many numbers that are not 0 as there are rows, and each row sums to 1.
+    return x.dim() == 2 and int(x.count_nonzero()) == len(x) and bool((x.sum(1) == 1).all())
+
+
 def is_undirected(graphs: Graphs) -> bool:
-    """Whether edges are sorted by source, and each has its mirror image that carries the same.
+    """Whether edges are sorted by source, and each has its mirror image with the same attributes.
 
     The matrix of the edges is then symmetric: a sum over sources is a sum over targets.
     """
@@ -292,13 +314,13 @@ def edge_pointers(edge_index: Tensor, node_ptr: Tensor, num_nodes: int) -> Tenso
     return pointers(torch.bincount(edge_graph, minlength=num_graphs))
 
 
-def _attributes(graphs: Graphs, like: Graphs) -> dict[str, Tensor]:
-    """What the edges carry but ``edge_index``, with weights if ``like`` has them."""
-    edges = {name: value for name, value in graphs.edges.items() if name != "edge_index"}
-    if "edge_weight" in like.edges and "edge_weight" not in edges:
-        ones = like.edges["edge_weight"].new_ones(graphs.edge_index.size(1))
-        edges["edge_weight"] = ones
-    return edges
+def _weighted(level: dict[str, Tensor], like: dict[str, Tensor]) -> dict[str, Tensor]:
+    """The attributes of nodes or edges, with weights of 1 where only ``like`` has weights."""
+    own = {name: value for name, value in level.items() if name != "edge_index"}
+    for name in (like.keys() - level.keys()) & _WEIGHTS:
+        count = level["edge_index"].size(1) if name == "edge_weight" else len(level["x"])
+        own[name] = like[name].new_ones(count)
+    return own
 
 
 def _join(a: dict[str, Tensor], b: dict[str, Tensor]) -> dict[str, Tensor]:

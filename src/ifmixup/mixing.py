@@ -5,23 +5,26 @@ B), both padded with dummy nodes (no edges, all-zero features) to n = max(n_A, n
 
     ẽ = λ e_A + (1 − λ) e_B        (the paper's equation "edgemix")
     ṽ = λ v_A + (1 − λ) v_B        (the paper's equation "graphmixingNode")
+    w̃ = λ w_A + (1 − λ) w_B
     ỹ = λ y_A + (1 − λ) y_B
 
-The matrix ẽ is never built: its non-zero entries are ``edge_index`` and ``edge_weight``, so that
-time and memory grow with nodes + edges.
+where w is 1 for a node and 0 for a dummy node: it says how much of a node exists, which the paper
+leaves open. The matrix ẽ is never built: its non-zero entries are ``edge_index`` and
+``edge_weight``; time and memory grow with nodes + edges.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from ifmixup.batch import check_devices, from_batch, to_batch
+from ifmixup.batch import check_devices, from_batch, label_rows, to_batch
 from ifmixup.edges import edge_keys, edges_of_keys, merge_pair
 from ifmixup.errors import InputError, InputTypeError
 from ifmixup.graphs import (
@@ -31,8 +34,8 @@ from ifmixup.graphs import (
     edge_pointers,
     keep_edges,
     ranges,
+    without_repeated_edges,
 )
-from ifmixup.mixable import check_mixable
 
 
 def mix(
@@ -42,7 +45,8 @@ def mix(
 
     Node i of ``a`` meets node i of ``b``; the smaller graph is padded with dummy nodes. An edge of
     both graphs has weight 1, of ``a`` alone λ, of ``b`` alone 1 − λ; at λ = 1 or 0 the other
-    graph's edges are not there.
+    graph has no edges in the mixture. The same holds for nodes and their ``node_weight``, but nodes
+    of weight 0 stay.
 
     Args:
         a: The first graph, with float features ``x`` ``[n_A, d]``. Its edges count once each, with
@@ -53,26 +57,33 @@ def mix(
         drop: Names of attributes to leave out.
 
     Returns:
-        A new ``Data`` with ``x`` ``[n, d]``, ``edge_index``, ``edge_weight`` ``[E]``, ``y`` (a
-        class number becomes a row ``[1, C]``), and ``edge_attr`` and other floating node attributes
-        mixed in the same way. Graph attributes other than ``y`` are left out: they speak of one
-        graph.
+        A new ``Data`` with ``x`` ``[n, d]``, ``node_weight`` ``[n]``, ``edge_index``,
+        ``edge_weight`` ``[E]``, ``y`` (a class number becomes a row ``[1, C]``), and ``edge_attr``
+        and other floating node attributes mixed in the same way. Graph attributes other than ``y``
+        are left out: they describe one graph.
     """
     if not isinstance(lam, (int, float, Tensor)):
         raise InputTypeError(f"λ must be a number in [0, 1]; got {lam!r}.")
     check_devices(a, b)
     one, other = (check_mixable(from_batch(graph), drop, num_classes) for graph in (a, b))
     check_alike(one, other)
-    ratio = torch.as_tensor(lam, dtype=one.nodes["x"].dtype).reshape(-1).to(one.node_ptr.device)
+    x = one.nodes["x"]
+    ratio = torch.as_tensor(lam, dtype=x.dtype, device=x.device).reshape(-1)
     check_ratios(ratio, 1)
+    # Two graphs need no table of who meets whom: for a million nodes this takes less than half of
+    # the time and memory of mix_pairs.
     n = max(one.num_nodes, other.num_nodes)
-    # λ = 1 and λ = 0 leave the edges of one graph only: weight 0 is no edge.
-    terms = [(g, r) for g, r in ((one, ratio), (other, 1 - ratio)) if bool(r != 0)]
+    pair = ((one, ratio), (other, 1 - ratio))
+    # λ = 1 and λ = 0 leave the edges of one graph only, because an edge of weight 0 is not an edge.
+    terms = [(graph, share) for graph, share in pair if bool(share != 0)]
 
     nodes = {name: value.new_zeros(n, *value.shape[1:]) for name, value in one.nodes.items()}
-    for graph, share in ((one, ratio), (other, 1 - ratio)):
+    nodes["node_weight"] = ratio.new_zeros(n)
+    for graph, share in pair:
         for name, value in graph.nodes.items():
             nodes[name][: len(value)].addcmul_(value, share.to(value.dtype))
+        if "node_weight" not in graph.nodes:
+            nodes["node_weight"][: graph.num_nodes] += share
     names = {name: None for graph in (one, other) for name in graph.edges if name != "edge_index"}
     names["edge_weight"] = None
     keys, values = merge_pair(
@@ -81,7 +92,7 @@ def mix(
     )
     edges = dict(zip(names, values, strict=True))
     labels = {
-        name: _mix_labels(y, other.graphs[name], ratio, len(terms) == 2)
+        name: mix_labels(y, other.graphs[name], ratio, inside=len(terms) == 2)
         for name, y in one.graphs.items()
     }
     return Data(**nodes, edge_index=edges_of_keys(keys, n), **edges, **labels)
@@ -104,14 +115,15 @@ def mix_batch(
         b: The partners: as many, in the same order.
         lam: λ of each pair, ``[B]``, each in [0, 1].
         num_classes: The number of classes C; needed where ``y`` holds class numbers.
-        coalesce: Whether an edge of both graphs stands once, with weight 1. Otherwise it may stand
+        coalesce: Whether an edge of both graphs occurs once, with weight 1. Otherwise it may occur
             twice, with weights λ and 1 − λ: that is faster, and the same to a model that is linear
             in the weights, as all of :mod:`ifmixup.nn` are. Graphs with edge attributes are always
             coalesced.
         drop: Names of attributes to leave out.
 
     Returns:
-        A new ``Batch`` on the device of its input; ``y`` is ``[B, C]`` where it was class numbers.
+        A new ``Batch`` on the device of its input, with ``edge_weight`` and ``node_weight``; ``y``
+        is ``[B, C]`` where it was class numbers.
     """
     check_devices(a, b)
     one, other = (check_mixable(from_batch(graph), drop, num_classes) for graph in (a, b))
@@ -122,9 +134,9 @@ def mix_batch(
             f"and the second {other.num_graphs}."
         )
     check_ratios(lam, count)
-    place = torch.arange(count, device=one.node_ptr.device)
+    first = torch.arange(count, device=one.node_ptr.device)
     pool = concatenate(one, other)
-    return to_batch(mix_pairs(pool, place, place + count, lam, coalesce=coalesce))
+    return to_batch(mix_pairs(pool, first, first + count, lam, coalesce=coalesce))
 
 
 def mix_pairs(
@@ -133,11 +145,15 @@ def mix_pairs(
     """Mix graph ``first[g]`` of a pool with graph ``second[g]``, for every pair g at once.
 
     Args:
-        pool: Graphs that were found :func:`~ifmixup.mixable.check_mixable`.
-        first: The first graphs, as their places in the pool, ``[B]``.
+        pool: Graphs that :func:`check_mixable` gave.
+        first: The first graphs, as their indices in the pool, ``[B]``.
         second: The partners, ``[B]``.
         lam: λ of each pair, ``[B]``; see :func:`check_ratios`.
         coalesce: See :func:`mix_batch`.
+
+    Returns:
+        The mixed graphs, with ``edge_weight`` and ``node_weight``, and the index in the dataset of
+        the first graph of each pair.
     """
     x = pool.nodes["x"]
     lam = lam.to(device=x.device, dtype=x.dtype)
@@ -150,7 +166,8 @@ def mix_pairs(
     row = (starts.index_select(0, graph) + number.unsqueeze(1)).mul_(there)
     share = torch.stack([lam, 1 - lam], 1).index_select(0, graph)
 
-    mixed = Graphs(_mix_nodes(pool, row, share * there), {}, {}, node_ptr, node_ptr)
+    index = None if pool.index is None else pool.index[first]
+    mixed = Graphs(_mix_nodes(pool, row, share * there), {}, {}, node_ptr, node_ptr, index)
     shift = (node_ptr[:-1].unsqueeze(1) - starts).index_select(0, graph)
     mixed, share = _weighted_edges(pool, mixed, row, there, share, shift)
     if not inside:  # a graph with a share of 0 has no edges here
@@ -159,22 +176,101 @@ def mix_pairs(
         mixed = _merge(mixed)
     if "y" in pool.graphs:
         rows = pool.graphs["y"]
-        mixed.graphs["y"] = _mix_labels(rows[first], rows[second], lam, inside)
+        mixed.graphs["y"] = mix_labels(rows[first], rows[second], lam, inside=inside)
     return mixed
 
 
+def mix_labels(a: Tensor, b: Tensor, lam: Tensor, *, inside: bool = False) -> Tensor:
+    """ỹ = λ y_A + (1 − λ) y_B; a missing label (NaN) stays missing, unless its share is 0.
+
+    Args:
+        a: The labels of the first graphs, ``[B, ...]``.
+        b: Those of the partners.
+        lam: λ of each pair, ``[B]``.
+        inside: Whether 0 < λ < 1 is known for all of them, which saves time.
+    """
+    share = _as_rows(lam, a)
+    mixed = share * a + (1 - share) * b
+    if inside:
+        return mixed
+    return torch.where(share == 1, a, torch.where(share == 0, b, mixed))
+
+
+def check_mixable(
+    graphs: Graphs, drop: Collection[str] = (), num_classes: int | None = None
+) -> Graphs:
+    """Check that graphs can be mixed; each edge occurs once, sorted, and labels become rows.
+
+    Args:
+        graphs: The graphs; they are not changed.
+        drop: Names of attributes to leave out.
+        num_classes: The number of classes; needed where ``y`` is class numbers.
+    """
+    if "x" in drop or "edge_index" in drop:
+        raise InputError("x and edge_index cannot be dropped: they are what is mixed.")
+
+    def without(level: dict[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in level.items() if name not in drop}
+
+    y = without(graphs.graphs).get("y")  # other graph attributes describe one graph
+    graphs = replace(graphs, nodes=without(graphs.nodes), edges=without(graphs.edges), graphs={})
+    x = check_features(graphs)
+    for name, rows in (("edge_weight", "E"), ("node_weight", "N")):
+        weight = {**graphs.nodes, **graphs.edges}.get(name)
+        if weight is not None and weight.dim() != 1:
+            raise InputError(f"{name} must have the shape [{rows}]; got {list(weight.shape)}.")
+    for name, value in {**graphs.nodes, **graphs.edges}.items():
+        if name != "edge_index":
+            _check_attribute(graphs, name, value)
+    if y is not None:
+        graphs.graphs["y"] = label_rows(y, graphs.num_graphs, num_classes, x.dtype)
+    return without_repeated_edges(graphs)
+
+
+def check_features(graphs: Graphs) -> Tensor:
+    """The node features ``x``, if they can be mixed."""
+    x = graphs.nodes.get("x")
+    if x is None or (x.dim() == 2 and x.size(1) == 0):
+        raise InputError(
+            "The graph has no node features x. Give it some, for example one-hot degrees "
+            "(torch_geometric.transforms.OneHotDegree)."
+        )
+    if not x.is_floating_point() or x.dim() != 2:
+        raise InputError(
+            f"Node features x must be floats of shape [N, d]; got {x.dtype} {list(x.shape)}. "
+            f"One-hot encode class numbers (torch.nn.functional.one_hot), then .float()."
+        )
+    return x
+
+
 def check_ratios(lam: Tensor, count: int) -> None:
-    """See that ``lam`` is ``[count]``, each in [0, 1]."""
+    """Check that ``lam`` is ``[count]``, each in [0, 1]."""
     if not isinstance(lam, Tensor) or lam.shape != (count,):
         given = f"shape {list(lam.shape)}" if isinstance(lam, Tensor) else repr(lam)
-        raise InputError(f"lam must be a tensor with one λ a pair, shape [{count}]; got {given}.")
+        raise InputError(f"lam must be a tensor with one λ per pair, shape [{count}]; got {given}.")
     if not bool(((lam >= 0) & (lam <= 1)).all()):  # NaN fails too
         wrong = lam[~((lam >= 0) & (lam <= 1))][0].item()
         raise InputError(f"λ must be in [0, 1]; got {wrong}.")
 
 
+def _check_attribute(graphs: Graphs, name: str, value: Tensor) -> None:
+    if not value.is_floating_point():
+        raise InputError(
+            f"The attribute {name!r} is {value.dtype} and cannot be interpolated. "
+            f"One-hot encode it (or .float() a number), or leave it out with drop=[{name!r}]."
+        )
+    # A sum is finite only if all its terms are: one cheap pass, and a second to find the culprit.
+    if not bool(value.sum().isfinite()) and not bool(value.isfinite().all()):
+        row = int((~value.isfinite()).view(value.size(0), -1).any(1).nonzero()[0])
+        graph = graphs.node_graph if name in graphs.nodes else graphs.edge_graph
+        raise InputError(
+            f"The attribute {name!r} of graph {int(graph[row])} in the batch is not finite "
+            f"(row {row}). Replace NaN and infinity before mixing."
+        )
+
+
 def _edge_term(graph: Graphs, name: str, share: Tensor) -> Tensor:
-    """What the edges of one graph bring to the mixture: their share of ``name``."""
+    """The share of one graph's edges in the attribute ``name`` of the mixture."""
     value = graph.edges.get(name)
     if value is None:  # no weights: all are 1
         return share.expand(graph.edge_index.size(1))
@@ -182,14 +278,14 @@ def _edge_term(graph: Graphs, name: str, share: Tensor) -> Tensor:
 
 
 def _mix_nodes(pool: Graphs, row: Tensor, share: Tensor) -> dict[str, Tensor]:
-    """ṽ = λ v_A + (1 − λ) v_B: each row of ṽ is a weighted sum of two rows of the pool.
+    """ṽ = λ v_A + (1 − λ) v_B: each row of ṽ is a weighted sum of two rows of the pool; and w̃.
 
     Args:
         pool: Where the nodes come from.
         row: The two rows of each mixed node, ``[N, 2]``.
         share: Their shares, ``[N, 2]``; 0 for a dummy node.
     """
-    return {
+    mixed = {
         name: F.embedding_bag(
             row,
             value.flatten(1) if value.dim() > 1 else value.unsqueeze(1),
@@ -198,13 +294,16 @@ def _mix_nodes(pool: Graphs, row: Tensor, share: Tensor) -> dict[str, Tensor]:
         ).view(-1, *value.shape[1:])
         for name, value in pool.nodes.items()
     }
+    own = mixed.get("node_weight")
+    mixed["node_weight"] = share.sum(1) if own is None else own.to(share.dtype)
+    return mixed
 
 
 def _weighted_edges(
     pool: Graphs, mixed: Graphs, row: Tensor, there: Tensor, share: Tensor, shift: Tensor
 ) -> tuple[Graphs, Tensor]:
-    """ẽ = λ e_A + (1 − λ) e_B: node by node the edges of A and then those of B, so that they come
-    out sorted by source without sorting.
+    """ẽ = λ e_A + (1 − λ) e_B: node by node the edges of A and then those of B, which makes them
+    sorted by source without sorting.
 
     Args:
         pool: Where the edges come from, sorted by source.
@@ -212,7 +311,7 @@ def _weighted_edges(
         row: The two rows of the pool that each mixed node is made of, ``[N, 2]``.
         there: Whether they exist; else that side has a dummy node.
         share: λ and 1 − λ of its graph, ``[N, 2]``.
-        shift: What leads from a node's number in the pool to that in its mixed graph, ``[N, 2]``.
+        shift: A node's number in its mixed graph less that in the pool, ``[N, 2]``.
 
     Returns:
         The mixed graphs, and the share of each edge, ``[E]``.
@@ -234,28 +333,17 @@ def _weighted_edges(
 
 
 def _merge(mixed: Graphs) -> Graphs:
-    """Each edge once, sorted: what both graphs of a pair have is added."""
+    """Each edge once, sorted: the weights of an edge of both graphs are added."""
     names = [name for name in mixed.edges if name != "edge_index"]
     keys, values = merge_pair(
         edge_keys(mixed.num_nodes, mixed.edge_index), [mixed.edges[name] for name in names]
     )
     edge_index = edges_of_keys(keys, mixed.num_nodes)
-    return Graphs(
-        nodes=mixed.nodes,
+    return replace(
+        mixed,
         edges={"edge_index": edge_index, **dict(zip(names, values, strict=True))},
-        graphs=mixed.graphs,
-        node_ptr=mixed.node_ptr,
         edge_ptr=edge_pointers(edge_index, mixed.node_ptr, mixed.num_nodes),
     )
-
-
-def _mix_labels(a: Tensor, b: Tensor, lam: Tensor, inside: bool) -> Tensor:
-    """ỹ = λ y_A + (1 − λ) y_B; a missing label (NaN) stays missing, unless it has no share."""
-    share = _as_rows(lam, a)
-    mixed = share * a + (1 - share) * b
-    if inside:  # 0 < λ < 1: both have a share
-        return mixed
-    return torch.where(share == 1, a, torch.where(share == 0, b, mixed))
 
 
 def _as_rows(factor: Tensor, value: Tensor) -> Tensor:

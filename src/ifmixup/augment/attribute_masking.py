@@ -1,4 +1,4 @@
-"""Attribute masking: give random nodes the attributes of a random value."""
+"""Attribute masking: replace the features of random nodes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from ifmixup.augment.drawing import check_fraction, numpy_generator
+from ifmixup.augment.draws import check_fraction, numpy_generator
 from ifmixup.augment.method import Method
-from ifmixup.augment.registry import register
+from ifmixup.components import METHODS
 from ifmixup.errors import InputError
-from ifmixup.graphs import Graphs
+from ifmixup.graphs import Graphs, is_one_hot
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,12 @@ class MaskPlan:
     x: Tensor
 
 
-@register("attribute_masking")
+@METHODS.register("attribute_masking")
 class AttributeMasking(Method):
-    """Each node gets, with probability ``mask_ratio``, the attribute row of a random value.
+    """Replaces the features of each node, with probability ``mask_ratio``, by random ones.
 
-    Where all rows of the batch are one-hot, a random one-hot row; else the row of a random node of
-    the batch (in a training, of the batches that are prepared together).
+    Where all rows of the batch are one-hot, by a random one-hot row; else by the row of a random
+    node of the batch.
 
     Args:
         num_classes: The number of classes; None where ``y`` is float rows already.
@@ -37,11 +37,12 @@ class AttributeMasking(Method):
     """
 
     keeps_undirected = True
-    per_graph = True
+    shown = ("mask_ratio",)
 
     def __init__(
         self,
         num_classes: int | None = None,
+        *,
         mask_ratio: float = 0.2,
         generator: torch.Generator | None = None,
     ) -> None:
@@ -56,8 +57,7 @@ class AttributeMasking(Method):
         rng = numpy_generator(self.generator)
         num_nodes, width = x.shape
         node = torch.from_numpy((rng.random(num_nodes) < self.mask_ratio).nonzero()[0])
-        # As many numbers that are not 0 as there are rows, and each row adds up to 1.
-        if int(x.count_nonzero()) == num_nodes and bool((x.sum(1) == 1).all()):
+        if is_one_hot(x):
             value = torch.from_numpy(rng.integers(width, size=node.numel())).to(x.device)
             return MaskPlan(node.to(x.device), F.one_hot(value, width).to(x.dtype))
         other = torch.from_numpy(rng.integers(num_nodes, size=node.numel())).to(x.device)

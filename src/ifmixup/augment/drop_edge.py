@@ -1,34 +1,36 @@
-"""DropEdge: leave random edges out."""
+"""DropEdge: drop random edges."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
 
-from ifmixup.augment.drawing import check_fraction, draw_seed, hash_uniform
+from ifmixup.augment.draws import check_fraction, draw_seed, hash_uniform
 from ifmixup.augment.method import Method
-from ifmixup.augment.registry import register
+from ifmixup.components import METHODS
 from ifmixup.graphs import Graphs, keep_edges
 
 
-@register("drop_edge")
+@METHODS.register("drop_edge")
 class DropEdge(Method):
-    """Each edge falls with probability ``drop_ratio``; i → j and j → i fall together.
+    """Drops each edge with probability ``drop_ratio``; i → j and j → i together.
 
     From `DropEdge <https://arxiv.org/abs/1907.10903>`_.
 
     Args:
         num_classes: The number of classes; None where ``y`` is float rows already.
-        drop_ratio: The expected fraction of edges that fall.
+        drop_ratio: The expected fraction of edges that are dropped.
         generator: Where randomness comes from; else torch's global generator.
     """
 
     keeps_undirected = True
     per_graph = True
+    shown = ("drop_ratio",)
 
     def __init__(
         self,
         num_classes: int | None = None,
+        *,
         drop_ratio: float = 0.2,
         generator: torch.Generator | None = None,
     ) -> None:

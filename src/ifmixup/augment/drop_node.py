@@ -1,4 +1,4 @@
-"""DropNode: leave random nodes out, and their edges."""
+"""DropNode: drop random nodes and their edges."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ import torch
 from torch import Tensor
 from torch_geometric.utils import scatter
 
-from ifmixup.augment.drawing import check_fraction, draw_seed, hash_uniform
+from ifmixup.augment.draws import check_fraction, draw_seed, hash_uniform
 from ifmixup.augment.method import Method
-from ifmixup.augment.registry import register
+from ifmixup.components import METHODS
 from ifmixup.graphs import Graphs, keep_nodes
 
 
-@register("drop_node")
+@METHODS.register("drop_node")
 class DropNode(Method):
-    """Each node leaves its graph with probability ``drop_ratio``; at least one stays.
-
-    A node that leaves is gone: its edges too, and READOUT does not see it.
+    """Drops each node and its edges with probability ``drop_ratio``; at least one stays.
 
     Args:
         num_classes: The number of classes; None where ``y`` is float rows already.
-        drop_ratio: The expected fraction of nodes that leave.
+        drop_ratio: The expected fraction of nodes that are dropped.
         generator: Where randomness comes from; else torch's global generator.
     """
 
     keeps_undirected = True
     per_graph = True
+    shown = ("drop_ratio",)
 
     def __init__(
         self,
         num_classes: int | None = None,
+        *,
         drop_ratio: float = 0.2,
         generator: torch.Generator | None = None,
     ) -> None:

@@ -10,19 +10,24 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ifmixup.augment.drawing import draw_seed, hash_integers, numpy_generator
+from ifmixup.augment.draws import (
+    MixPlan,
+    check_ratio_options,
+    draw_plan,
+    draw_seed,
+    hash_integers,
+    numpy_generator,
+)
 from ifmixup.augment.method import Method
-from ifmixup.augment.mix_plan import MixPlan, check_ratio_options, draw_plan
-from ifmixup.augment.registry import register
+from ifmixup.components import METHODS
 from ifmixup.errors import InputError, unknown_name
 from ifmixup.graphs import Graphs, concatenate, permute_nodes, ranges, select, split
-from ifmixup.mixable import check_mixable
-from ifmixup.mixing import check_ratios, mix_pairs
+from ifmixup.mixing import check_mixable, check_ratios, mix_pairs
 
 
-@register("ifmixup")
+@METHODS.register("ifmixup")
 class IfMixup(Method):
-    """Mixes pairs of graphs: their features, edges and labels.
+    """Mixes pairs of graphs: their features, edges, node weights and labels.
 
     From `ifMixup <https://arxiv.org/abs/2110.09344>`_.
 
@@ -30,11 +35,13 @@ class IfMixup(Method):
 
         mixup = IfMixup(num_classes=2)
         for batch in loader:
-            batch = mixup(batch)  # y is now float rows [B, C]; edge_weight carries the mixing
+            batch = mixup(batch)  # y is now float rows [B, C]; there are edge weights
             out = model(batch.x, batch.edge_index, batch.edge_weight, batch.batch)
             loss = F.cross_entropy(out, batch.y)
 
-    The model must read ``edge_weight``. In ``eval`` mode only labels become rows.
+    The model must read ``edge_weight``. A node of one graph only has a ``node_weight`` below 1:
+    READOUT and batch norm should count it accordingly, as those of :mod:`ifmixup.nn` do. In
+    ``eval`` mode the batch is returned as it is.
 
     Args:
         num_classes: The number of classes C; None where ``y`` is float rows already.
@@ -45,28 +52,35 @@ class IfMixup(Method):
             the batch with as many nodes; a graph with none such is paired with any graph at random.
             ``"self"``: with itself, which makes sense with ``shuffle_every``.
         shuffle_every: Permute the partner's node order before mixing, with new orders every so many
-            epochs (call :meth:`set_epoch`); None never does. In between, a graph keeps its order in
-            whichever batch it is met (graphs with as many nodes and edges share one).
-        ratio: ``"pair"`` draws a λ a pair, ``"batch"`` a λ a batch.
-        coalesce: Whether an edge of both graphs stands once; see :func:`ifmixup.mix_batch`.
+            epochs (call :meth:`start_epoch`); None never does. In between, a graph keeps its order
+            in all batches (graphs with as many nodes and edges share one).
+        ratio: ``"pair"`` draws one λ per pair, ``"batch"`` one per batch.
+        node_weight: Whether a training gives the model the node weights; they are always attached.
+            Without them a node of weight 0.05 counts as a whole one in READOUT and batch norm.
+        coalesce: Whether an edge of both graphs occurs once; see :func:`ifmixup.mix_batch`. A
+            training of a model that adds weights up does not need it.
         drop: Names of attributes to leave out.
         generator: Where randomness comes from; else torch's global generator.
     """
 
     keeps_undirected = True
+    weights_edges = True
+    shown = ("alpha", "beta")
 
     def __init__(
         self,
         num_classes: int | None = None,
+        *,
         alpha: float = 20.0,
         beta: float = 1.0,
         p: float = 1.0,
         pairing: str = "random",
         shuffle_every: int | None = None,
         ratio: str = "pair",
+        node_weight: bool = True,
         coalesce: bool = True,
-        generator: torch.Generator | None = None,
         drop: Collection[str] = (),
+        generator: torch.Generator | None = None,
     ) -> None:
         super().__init__(num_classes, generator=generator)
         check_ratio_options(alpha, beta, p, ratio)
@@ -77,19 +91,15 @@ class IfMixup(Method):
         self.alpha, self.beta, self.p, self.ratio = alpha, beta, p, ratio
         self.pairing = pairing
         self.shuffle_every = shuffle_every
-        self.coalesce = coalesce
+        self.node_weight, self.coalesce = node_weight, coalesce
         self.drop = drop
         self.epoch = 0
-        # Drawn once, so that the orders of an epoch are the same after resuming there.
+        # Drawn once: the orders of an epoch are the same after resuming there.
         self._order_seed = 0 if shuffle_every is None else draw_seed(generator)
 
-    def set_epoch(self, epoch: int) -> None:
-        """Say which epoch it is; node orders change every ``shuffle_every`` epochs."""
+    def start_epoch(self, epoch: int) -> None:
+        """Node orders change every ``shuffle_every`` epochs."""
         self.epoch = epoch
-
-    def prepare(self, graphs: Graphs) -> Graphs:
-        """See that graphs can be mixed: each edge once, labels as rows."""
-        return check_mixable(graphs, self.drop, self.num_classes)
 
     def draw(self, graphs: Graphs) -> MixPlan:
         """Draw partners, ratios and node orders."""
@@ -99,28 +109,38 @@ class IfMixup(Method):
     def change(self, graphs: Graphs, plan: MixPlan) -> Graphs:
         """Mix each graph with its partner as ``plan`` says."""
         check_ratios(plan.lam, graphs.num_graphs)
-        place = torch.arange(graphs.num_graphs, device=graphs.node_ptr.device)
+        first = torch.arange(graphs.num_graphs, device=graphs.node_ptr.device)
         partner = plan.partner
         if plan.node_order is not None:
             shuffled = permute_nodes(select(graphs, partner), plan.node_order)
-            graphs, partner = concatenate(graphs, shuffled), place + graphs.num_graphs
-        return mix_pairs(graphs, place, partner, plan.lam, coalesce=self.coalesce)
+            graphs, partner = concatenate(graphs, shuffled), first + graphs.num_graphs
+        return self._mix(graphs, first, partner, plan.lam)
 
     def take(self, graphs: Graphs, batches: Sequence[Tensor]) -> list[Graphs]:
         """Cut batches from prepared graphs and mix the graphs of each with each other."""
+        if type(self).draw is not IfMixup.draw or type(self).change is not IfMixup.change:
+            return super().take(graphs, batches)
         sizes = [batch.numel() for batch in batches]
         plans = [self._draw_pairs(graphs.node_counts[b], graphs.nodes["x"]) for b in batches]
         starts = accumulate(sizes, initial=0)
         partner = torch.cat([p.partner + at for p, at in zip(plans, starts, strict=False)])
         plan = MixPlan(partner, torch.cat([plan.lam for plan in plans]))
         index = torch.cat(list(batches))
-        if self.shuffle_every is None:  # pairs are mixed from where they lie
-            mixed = mix_pairs(graphs, index, index[partner], plan.lam, coalesce=self.coalesce)
+        if self.shuffle_every is None:  # without cutting the batches first
+            mixed = self._mix(graphs, index, index[partner], plan.lam)
         else:
             together = select(graphs, index)
             order = self._node_order(together, partner)
             mixed = self.change(together, replace(plan, node_order=order))
         return split(mixed, sizes)
+
+    def _prepare(self, graphs: Graphs) -> Graphs:
+        """Graphs that can be mixed: each edge once, labels as rows."""
+        return check_mixable(graphs, self.drop, self.num_classes)
+
+    def _mix(self, graphs: Graphs, first: Tensor, second: Tensor, lam: Tensor) -> Graphs:
+        coalesce = self.coalesce and not self.repeated_edges
+        return mix_pairs(graphs, first, second, lam, coalesce=coalesce)
 
     def _draw_pairs(self, number_of_nodes: Tensor, like: Tensor) -> MixPlan:
         """Partners and ratios for graphs with so many nodes each, ``[B]``."""
@@ -142,7 +162,7 @@ class IfMixup(Method):
         shuffled = rng.permutation(count)
         if self.pairing == "random":
             return shuffled
-        # Graphs of a size stand together in random order; each takes the next one of its size, the
+        # Sorted by size, in random order within a size; each takes the next one of its size, the
         # last the first.
         sizes = number_of_nodes.cpu().numpy()
         order = shuffled[np.argsort(sizes[shuffled], kind="stable")]
@@ -156,12 +176,12 @@ class IfMixup(Method):
         return partner
 
     def _node_order(self, graphs: Graphs, partner: Tensor) -> Tensor | None:
-        """The partners' nodes by a random key of their place, graph size and block of epochs."""
+        """The partners' nodes by a random key of their index, graph size and block of epochs."""
         if self.shuffle_every is None:
             return None
         nodes, edges = graphs.node_counts[partner], graphs.edge_counts[partner]
-        place, graph, _ = ranges(torch.zeros_like(nodes), nodes)
+        number, graph, _ = ranges(torch.zeros_like(nodes), nodes)
         salt = hash_integers(self.epoch // self.shuffle_every, nodes * 2**32 + edges)
-        key = hash_integers(self._order_seed, salt[graph] + place)
+        key = hash_integers(self._order_seed, salt[graph] + number)
         # One sort by (graph, key): 40 bits of key below 23 of the graph's number.
         return ((graph << 40) | ((key >> 24) & (2**40 - 1))).argsort()

@@ -1,29 +1,59 @@
-"""What every method has in common."""
+"""The base of every method, ours and the user's: what happens to the training graphs."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+import functools
+import inspect
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import torch
-from torch import Tensor
-from torch_geometric.data import Batch
+from torch import Tensor, nn
+from torch_geometric.data import Batch, Data
 
-from ifmixup.batch import from_batch, to_batch
-from ifmixup.errors import InputTypeError
-from ifmixup.graphs import Graphs, select, split
-from ifmixup.labels import label_rows
+from ifmixup.batch import from_batch, label_rows, to_batch
+from ifmixup.components import METHODS
+from ifmixup.errors import InputError, InputTypeError
+from ifmixup.graphs import Graphs, cut, select, split
+
+if TYPE_CHECKING:
+    from ifmixup.nn.inputs import GraphsModel
+
+M = TypeVar("M", bound="Method")
+
+#: The loss of logits ``[B, C]`` and label rows ``[B, C]``, such as ``F.cross_entropy``.
+Criterion = Callable[[Tensor, Tensor], Tensor]
+
+_MADE_OF = {"plan": "draw", "augment": "change", "prepare": "draw and change"}
 
 
-class Method(torch.nn.Module):
-    """A method turns a batch of training graphs into another one. This one leaves the graphs alone.
+@METHODS.register("none")
+class Method(nn.Module):
+    """A method changes the training graphs of a batch. This one, ``none``, leaves them alone.
 
-    Drawing is apart from applying: :meth:`draw` draws, :meth:`change` computes without chance. A
-    method overrides these two, which work on :class:`~ifmixup.graphs.Graphs`; :meth:`plan` and
-    :meth:`augment` are the same for a PyG ``Batch``. Calling the method does both and turns class
-    numbers into rows ``[B, C]``; in ``eval`` mode only the latter. The input is never changed.
+    A method of your own derives from this class and overrides :meth:`draw`, which draws random
+    numbers, and :meth:`change`, which computes without chance; where it needs them also
+    :meth:`fit`, :meth:`start_epoch` and :meth:`loss`. These work on
+    :class:`~ifmixup.graphs.Graphs`. Calling the method, :meth:`plan` and :meth:`augment` do the
+    same for a PyG ``Batch``. The input is never changed::
+
+        class Noise(Method):
+            def __init__(self, num_classes=None, *, std: float = 0.1, generator=None):
+                super().__init__(num_classes, generator=generator)
+                self.std = std
+
+            def draw(self, graphs):
+                x = graphs.nodes["x"]
+                return torch.randn(x.shape, generator=self.generator).to(x)
+
+            def change(self, graphs, plan):
+                x = graphs.nodes["x"] + self.std * plan
+                return replace(graphs, nodes={**graphs.nodes, "x": x})
+
+    A class that overrides ``draw`` or ``change`` has :attr:`keeps_undirected` and
+    :attr:`per_graph` False, unless it says otherwise.
 
     Args:
         num_classes: The number of classes C; None where ``y`` is float rows already.
@@ -31,19 +61,41 @@ class Method(torch.nn.Module):
     """
 
     #: Whether graphs whose edges are sorted by source and have their mirror images stay such.
-    keeps_undirected: ClassVar[bool] = False
-    #: Whether graphs of several batches may be drawn for and changed together, because a graph's
-    #: change depends on no other graph. Otherwise every batch comes alone.
-    per_graph: ClassVar[bool] = False
+    keeps_undirected: ClassVar[bool] = True
+    #: Whether a graph's change depends on no other graph: then several batches are drawn for and
+    #: changed together.
+    per_graph: ClassVar[bool] = True
+    #: Whether only a model that reads ``edge_weight`` can learn from the changed graphs.
+    weights_edges: ClassVar[bool] = False
+    #: What :meth:`loss` needs of the model: ``"embed"`` (and ``classify``) or ``"encode"``.
+    requires: ClassVar[frozenset[str]] = frozenset()
+    #: Options that the representation shows even where they have their default.
+    shown: ClassVar[tuple[str, ...]] = ()
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        for name in ("plan", "augment"):
-            if name in vars(cls):
+    #: Whether a model that takes ``node_weight`` is given it.
+    node_weight: bool = True
+    #: Whether an edge may occur twice, because the model adds weights up; a training sets it.
+    repeated_edges: bool = False
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own = vars(cls)
+        internal = () if cls.__module__.startswith("ifmixup.") else ("_prepare",)
+        for name in (*_MADE_OF, *internal):
+            if name in own:
+                instead = _MADE_OF.get(name, "draw and change")
                 raise InputTypeError(
-                    f"{cls.__name__} overrides {name}, which is made of draw and change, that work "
-                    f"on Graphs. Override these two."
+                    f"{cls.__name__} overrides {name}, which is the same for all methods. Override "
+                    f"{instead}: they work on Graphs."
                 )
+        if "draw" in own or "change" in own:
+            for name in ("keeps_undirected", "per_graph"):
+                if name not in own:
+                    setattr(cls, name, False)
+        if "loss" in own:
+            cls.loss = _of_graphs_model(cls.loss)  # type: ignore[method-assign]
+        if "fit" in own:
+            cls.fit = _of_training_graphs(cls.fit)  # type: ignore[method-assign]
 
     def __init__(
         self, num_classes: int | None = None, *, generator: torch.Generator | None = None
@@ -52,83 +104,225 @@ class Method(torch.nn.Module):
         self.num_classes = num_classes
         self.generator = generator
 
-    def prepare(self, graphs: Graphs) -> Graphs:
-        """Check graphs and bring them into the form that :meth:`draw` and :meth:`change` take.
+    def fit(self: M, graphs: Graphs | Sequence[Data], *, seed: int = 0) -> M:
+        """Estimate what the method needs from the training graphs; called once, before training.
 
-        What is cut from prepared graphs is prepared, so that for a dataset once is enough.
+        Args:
+            graphs: The training graphs of a fold and nothing else. ``graphs.index`` has their
+                indices in the dataset, as the graphs of a batch have later. In a loop of your own,
+                pass a PyG dataset or a list of ``Data``.
+            seed: Seeds the estimation.
+
+        Returns:
+            The method itself.
         """
-        y = graphs.graphs.get("y")
-        if y is None:
-            return graphs
-        x = graphs.nodes.get("x")
-        dtype = x.dtype if x is not None and x.is_floating_point() else torch.get_default_dtype()
-        rows = label_rows(y, graphs.num_graphs, self.num_classes, dtype)
-        return replace(graphs, graphs={**graphs.graphs, "y": rows})
+        return self
+
+    def start_epoch(self, epoch: int) -> None:
+        """Called before each epoch, numbered from 0."""
 
     def draw(self, graphs: Graphs) -> Any:
-        """Draw what is to happen to prepared ``graphs``."""
+        """Draw what is to happen to ``graphs``: a plan, which can be logged and replayed."""
         return None
 
     def change(self, graphs: Graphs, plan: Any) -> Graphs:
-        """Do what ``plan`` says; the same plan gives the same graphs."""
+        """The changed graphs; the same plan gives the same graphs. There may be more than before,
+        unless the method is :attr:`per_graph`.
+        """
         return graphs
 
-    def take(self, graphs: Graphs, batches: Sequence[Tensor]) -> list[Graphs]:
-        """Cut batches from prepared graphs, and draw and apply a change.
+    def loss(
+        self, model: GraphsModel | nn.Module, graphs: Graphs | Batch, criterion: Criterion
+    ) -> Tensor:
+        """The training loss of one batch: ``criterion`` of the logits of the changed graphs.
 
-        A method that :attr:`per_graph` cuts and changes all in one go: for small graphs that
-        costs hardly more than one of them.
+        In a PyG loop of your own::
+
+            loss = method.loss(net, batch, F.cross_entropy)
+
+        where ``net`` is called as ``net(x, edge_index, edge_weight, batch)``. A method that
+        overrides this gets a :class:`~ifmixup.nn.inputs.GraphsModel` and
+        :class:`~ifmixup.graphs.Graphs` in either case. In ``eval`` mode nothing is changed.
 
         Args:
-            graphs: The prepared graphs.
-            batches: The numbers of the graphs of each batch.
+            model: The model, which takes graphs and gives logits ``[B, C]``.
+            graphs: The graphs of the batch, with label rows ``graphs.graphs["y"]``.
+            criterion: Takes logits and label rows, gives the loss.
+        """
+        model, graphs = self._inside(model, graphs)
+        if self.training:
+            graphs = self.change(graphs, self.draw(graphs))
+        return criterion(model(graphs), graphs.graphs["y"])
+
+    def take(self, graphs: Graphs, batches: Sequence[Tensor]) -> list[Graphs]:
+        """Cut batches from prepared graphs, and change each.
+
+        Args:
+            graphs: The prepared graphs of a dataset.
+            batches: The indices of the graphs of each batch.
         """
         if not self.per_graph:
-            cut = (select(graphs, batch) for batch in batches)
-            return [self.change(batch, self.draw(batch)) for batch in cut]
+            return [self.change(batch, self.draw(batch)) for batch in cut(graphs, batches)]
+        # In one go: for small graphs that costs hardly more than one batch.
         together = select(graphs, torch.cat(list(batches)))
         changed = self.change(together, self.draw(together))
+        if changed.num_graphs != together.num_graphs:
+            raise InputError(
+                f"{type(self).__name__}.change made {changed.num_graphs} graphs of "
+                f"{together.num_graphs}, but a method with per_graph = True makes one of each. Set "
+                f"per_graph = False."
+            )
         return split(changed, [batch.numel() for batch in batches])
 
     def plan(self, batch: Batch) -> Any:
         """Draw what is to happen to ``batch``."""
-        return self.draw(self.prepare(from_batch(batch)))
+        return self.draw(self._prepare(from_batch(batch)))
 
     def augment(self, batch: Batch, plan: Any) -> Batch:
-        """Do what ``plan`` says; the same plan gives the same batch."""
-        return to_batch(self.change(self.prepare(from_batch(batch)), plan))
-
-    def mix_embeddings(self, h: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """Change representations ``[B, D]`` and label rows after READOUT; most methods do not."""
-        return h, y
+        """The changed batch; the same plan gives the same batch."""
+        return to_batch(self.change(self._prepare(from_batch(batch)), plan))
 
     def forward(self, batch: Batch) -> Batch:
-        """A new batch: the graphs augmented in ``train`` mode, the labels as rows in any."""
+        """A new batch with changed graphs and label rows; in ``eval`` mode the batch itself."""
         if not isinstance(batch, Batch):
             raise InputTypeError(
                 f"Expected a PyG Batch, such as a DataLoader gives; got {type(batch).__name__}. "
                 f"Make one with Batch.from_data_list([...])."
             )
-        # A method that changes no graphs lets the batch through with all that it carries.
-        if self.training and type(self).change is not Method.change:
-            graphs = self.prepare(from_batch(batch))
+        if not self.training:
+            return batch
+        if type(self).change is not Method.change:
+            graphs = self._prepare(from_batch(batch))
             return to_batch(self.change(graphs, self.draw(graphs)))
+        # A method that changes no graphs keeps all that the batch has.
         batch = copy.copy(batch)
         if batch.y is not None:
-            dtype = batch.x.dtype if batch.x is not None else torch.get_default_dtype()
-            batch.y = label_rows(batch.y, batch.num_graphs, self.num_classes, dtype)
+            batch.y = label_rows(batch.y, batch.num_graphs, self.num_classes, _dtype(batch.x))
         return batch
 
-    def step(self, model: Any, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Logits ``[B, C]`` of a model of :mod:`ifmixup.nn`, and the target rows ``[B, C]``."""
-        batch = self(batch)
-        h = model.embed(
-            batch.x,
-            batch.edge_index,
-            batch.edge_weight,
-            batch.batch,
-            edge_attr=batch.edge_attr if getattr(model, "edge_dim", None) else None,
-            batch_size=batch.num_graphs,
-        )
-        h, y = self.mix_embeddings(h, batch.y)
-        return model.classify(h), y
+    def extra_repr(self) -> str:
+        """The number of classes, and the options that matter."""
+        found = [f"num_classes={self.num_classes}"]
+        for name, parameter in inspect.signature(type(self)).parameters.items():
+            value = getattr(self, name, parameter.default)
+            hidden = name in ("num_classes", "generator") or isinstance(value, nn.Module)
+            if not hidden and (name in self.shown or value != parameter.default):
+                found.append(f"{name}={value!r}")
+        return ", ".join(found)
+
+    def _prepare(self, graphs: Graphs) -> Graphs:
+        """Graphs in the form that :meth:`draw` and :meth:`change` take: checked, labels as rows.
+
+        What is cut from prepared graphs is prepared. Nothing is estimated here, because graphs to
+        test on pass here too.
+        """
+        y = graphs.graphs.get("y")
+        if y is None:
+            return graphs
+        rows = label_rows(y, graphs.num_graphs, self.num_classes, _dtype(graphs.nodes.get("x")))
+        return replace(graphs, graphs={**graphs.graphs, "y": rows})
+
+    def _inside(
+        self, model: GraphsModel | nn.Module, graphs: Graphs | Batch
+    ) -> tuple[GraphsModel, Graphs]:
+        """A model and a batch of the user's own loop, as :meth:`loss` takes them."""
+        if isinstance(graphs, Data):
+            graphs = self._prepare(from_batch(graphs))
+        if isinstance(model, nn.Module):
+            from ifmixup.nn.inputs import GraphsModel
+
+            model = GraphsModel(model, node_weight=self.node_weight)
+        return model, cast(Graphs, graphs)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # A generator cannot be copied or pickled by every version of torch, but its state can.
+        return {
+            name: _State(str(value.device), value.get_state())
+            if isinstance(value, torch.Generator)
+            else value
+            for name, value in self.__dict__.items()
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        states = {name: value for name, value in state.items() if isinstance(value, _State)}
+        super().__setstate__(state | {name: each.generator() for name, each in states.items()})
+
+
+class _State:
+    """The state of a generator."""
+
+    def __init__(self, device: str, state: Tensor) -> None:
+        self.device, self.state = device, state
+
+    def generator(self) -> torch.Generator:
+        found = torch.Generator(self.device)
+        found.set_state(self.state)
+        return found
+
+
+def create(
+    name: str,
+    num_classes: int | None = None,
+    *,
+    generator: torch.Generator | None = None,
+    **options: Any,
+) -> Method:
+    """The method called ``name``.
+
+    Args:
+        name: One of :func:`names`.
+        num_classes: The number of classes; None where labels are float rows.
+        generator: Where randomness comes from; else torch's global generator.
+        **options: What the method's class takes, such as ``alpha`` or ``drop_ratio``.
+    """
+    cls = get(name)
+    checked = METHODS.check_options(cls, name, options)
+    return METHODS.make(cls, checked, num_classes=num_classes, generator=generator)
+
+
+def get(name: str) -> type[Method]:
+    """The class of the method called ``name``."""
+    return METHODS.get(name)
+
+
+def names() -> list[str]:
+    """The known methods, in alphabetical order."""
+    return METHODS.names()
+
+
+def _of_graphs_model(loss: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A method's own ``loss``, for a loop of the user's too."""
+
+    @functools.wraps(loss)
+    def wrapped(self: Method, model: Any, graphs: Any, criterion: Criterion) -> Tensor:
+        if not self.training:
+            return Method.loss(self, model, graphs, criterion)
+        return loss(self, *self._inside(model, graphs), criterion)
+
+    return wrapped
+
+
+def _of_training_graphs(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """A method's own ``fit``, which gets graphs and gives the method."""
+
+    parameters = inspect.signature(fit).parameters.values()
+    seeded = any(each.name == "seed" or each.kind is each.VAR_KEYWORD for each in parameters)
+
+    @functools.wraps(fit)
+    def wrapped(self: Method, graphs: Any, *, seed: int = 0) -> Method:
+        if not isinstance(graphs, Graphs):
+            if not isinstance(graphs, Data):
+                graphs = Batch.from_data_list(list(graphs))
+            graphs = self._prepare(from_batch(graphs))
+            index = torch.arange(graphs.num_graphs, device=graphs.node_ptr.device)
+            graphs = replace(graphs, index=index)
+        fit(self, graphs, **({"seed": seed} if seeded else {}))
+        return self
+
+    return wrapped
+
+
+def _dtype(x: Tensor | None) -> torch.dtype:
+    """The dtype of label rows: that of floating-point features."""
+    floats = x is not None and x.is_floating_point()
+    return x.dtype if floats else torch.get_default_dtype()  # type: ignore[union-attr]

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from torch import Tensor
+import inspect
+from typing import Any
+
+from torch import Tensor, nn
 
 from ifmixup.errors import InputError
+from ifmixup.graphs import Graphs
 from ifmixup.nn.neighbours import Neighbours
 
 
@@ -76,3 +80,52 @@ def check_edges(
 
 def _describe(tensor: Tensor) -> str:
     return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
+
+
+class GraphsModel:
+    """A model that takes Graphs: ours by the fast way, any other by forward(x, edge_index,
+    edge_weight, batch).
+    """
+
+    def __init__(
+        self, model: nn.Module, *, undirected: bool = False, node_weight: bool = True
+    ) -> None:
+        self.model, self.undirected, self.node_weight = model, undirected, node_weight
+
+    def __call__(self, graphs: Graphs) -> Tensor:
+        """Logits ``[B, C]``."""
+        return self._called(self.model, graphs)
+
+    def embed(self, graphs: Graphs) -> Tensor:
+        """Graph representations ``[B, D]``."""
+        return self._called(self.model.embed, graphs)
+
+    def classify(self, h: Tensor) -> Tensor:
+        """Logits ``[B, C]`` of representations."""
+        return self.model.classify(h)  # type: ignore[operator]
+
+    def inputs(self, graphs: Graphs) -> dict[str, Any]:
+        """What the model's ``forward`` takes."""
+        ours = hasattr(self.model, "edge_dim")
+        edge_index: Any = graphs.edge_index
+        if ours and self.undirected:
+            edge_index = Neighbours.mirrored(edge_index, graphs.num_nodes)
+        found = {
+            "x": graphs.nodes["x"],
+            "edge_index": edge_index,
+            "edge_weight": graphs.edges.get("edge_weight"),
+            "batch": graphs.node_graph,
+        }
+        if ours:
+            found["batch_size"] = graphs.num_graphs
+        names = inspect.signature(self.model.forward).parameters
+        if "edge_attr" in names and "edge_attr" in graphs.edges:
+            found["edge_attr"] = graphs.edges["edge_attr"]
+        if self.node_weight and "node_weight" in names and "node_weight" in graphs.nodes:
+            found["node_weight"] = graphs.nodes["node_weight"]
+        return found
+
+    def _called(self, function: Any, graphs: Graphs) -> Tensor:
+        inputs = self.inputs(graphs)
+        four = [inputs.pop(name) for name in ("x", "edge_index", "edge_weight", "batch")]
+        return function(*four, **inputs)
