@@ -1,66 +1,68 @@
 """ifmixup: mix pairs of graphs to regularise graph classifiers, and see whether it helps."""
 
+from __future__ import annotations
+
+import importlib
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from ifmixup import augment, data, nn
-from ifmixup.augment import IfMixup, MixPlan
-from ifmixup.check_model import ModelCheck, check_model
-from ifmixup.data import EdgeAttrToNodes
-from ifmixup.errors import IfmixupError, ModelError
-from ifmixup.mixing import mix, mix_batch
-from ifmixup.recovery import Recovery, recover
-
 if TYPE_CHECKING:
-    from ifmixup.estimators import GraphClassifier, GraphRegressor
-    from ifmixup.study.compare import compare
-    from ifmixup.study.comparison import Comparison
+    from ifmixup import augment as augment
+    from ifmixup import data as data
+    from ifmixup import nn as nn
+    from ifmixup.augment import IfMixup as IfMixup
+    from ifmixup.augment import MixPlan as MixPlan
+    from ifmixup.check_model import ModelCheck as ModelCheck
+    from ifmixup.check_model import check_model as check_model
+    from ifmixup.components import with_options as with_options
+    from ifmixup.data import EdgeAttrToNodes as EdgeAttrToNodes
+    from ifmixup.errors import IfmixupError as IfmixupError
+    from ifmixup.errors import ModelError as ModelError
+    from ifmixup.estimators import GraphClassifier as GraphClassifier
+    from ifmixup.estimators import GraphRegressor as GraphRegressor
+    from ifmixup.mixing import mix as mix
+    from ifmixup.mixing import mix_batch as mix_batch
+    from ifmixup.recovery import Recovery as Recovery
+    from ifmixup.recovery import recover as recover
+    from ifmixup.study.compare import compare as compare
+    from ifmixup.study.comparison import Comparison as Comparison
 
 __version__ = version("ifmixup")
 
-__all__ = [
-    "Comparison",
-    "EdgeAttrToNodes",
-    "GraphClassifier",
-    "GraphRegressor",
-    "IfMixup",
-    "IfmixupError",
-    "MixPlan",
-    "ModelCheck",
-    "ModelError",
-    "Recovery",
-    "augment",
-    "check_model",
-    "compare",
-    "data",
-    "mix",
-    "mix_batch",
-    "nn",
-    "recover",
-]
+# Where each public name is defined. It is imported when it is first used: torch takes seconds.
+_HOMES = {
+    "Comparison": "ifmixup.study.comparison",
+    "EdgeAttrToNodes": "ifmixup.data",
+    "GraphClassifier": "ifmixup.estimators",
+    "GraphRegressor": "ifmixup.estimators",
+    "IfMixup": "ifmixup.augment",
+    "IfmixupError": "ifmixup.errors",
+    "MixPlan": "ifmixup.augment",
+    "ModelCheck": "ifmixup.check_model",
+    "ModelError": "ifmixup.errors",
+    "Recovery": "ifmixup.recovery",
+    "check_model": "ifmixup.check_model",
+    "compare": "ifmixup.study.compare",
+    "mix": "ifmixup.mixing",
+    "mix_batch": "ifmixup.mixing",
+    "recover": "ifmixup.recovery",
+    "with_options": "ifmixup.components",
+}
+_PACKAGES = ("augment", "data", "nn")
+
+__all__ = [*_HOMES, *_PACKAGES]
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs SciPy or scikit-learn when it is first used: they take a second."""
-    if name == "compare":
-        from ifmixup.study.compare import compare
-
-        return compare
-    if name == "Comparison":
-        from ifmixup.study.comparison import Comparison
-
-        return Comparison
-    if name == "GraphClassifier":
-        from ifmixup.estimators import GraphClassifier
-
-        return GraphClassifier
-    if name == "GraphRegressor":
-        from ifmixup.estimators import GraphRegressor
-
-        return GraphRegressor
+    if name in _PACKAGES:
+        return importlib.import_module(f"ifmixup.{name}")
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
     raise AttributeError(f"module 'ifmixup' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """What there is, what is imported late included."""
+    """All names, those that are imported late included."""
     return sorted({*globals(), *__all__})

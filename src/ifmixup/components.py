@@ -554,7 +554,9 @@ def _load_file(path: Path, kind: str) -> ModuleType:
         if getattr(module, "__file__", None) == str(path) and module.__name__ != "__main__":
             return module
     name = path.stem if path.stem.isidentifier() and path.stem not in sys.modules else None
-    spec = importlib.util.spec_from_file_location(name or f"_ifmixup_{path.stem}_{len(sys.modules)}", path)
+    spec = importlib.util.spec_from_file_location(
+        name or f"_ifmixup_{path.stem}_{len(sys.modules)}", path
+    )
     if spec is None or spec.loader is None:
         raise InputError(f"{str(path)!r} is not a Python file.")
     module = importlib.util.module_from_spec(spec)

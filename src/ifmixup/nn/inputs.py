@@ -125,6 +125,12 @@ class GraphsModel:
             found["node_weight"] = graphs.nodes["node_weight"]
         return found
 
+    def call(self, inputs: dict[str, Any]) -> Tensor:
+        """Logits of what :meth:`inputs` gave."""
+        inputs = dict(inputs)
+        four = [inputs.pop(name) for name in ("x", "edge_index", "edge_weight", "batch")]
+        return self.model(*four, **inputs)
+
     def _called(self, function: Any, graphs: Graphs) -> Tensor:
         inputs = self.inputs(graphs)
         four = [inputs.pop(name) for name in ("x", "edge_index", "edge_weight", "batch")]

@@ -44,6 +44,8 @@ class GraphModel(nn.Module, ABC):
         edge_dim: The width of ``edge_attr``, or ``None`` if the model does not read it.
     """
 
+    adds_repeated_edges = True
+
     def __init__(
         self,
         conv: Callable[[int, int], nn.Module],

@@ -146,7 +146,11 @@ def plan(
     _check_seed(seed)
     chosen = [protocols] if isinstance(protocols, str) else list(dict.fromkeys(protocols))
     found_models, found_methods = resolve_all("model", models), resolve_all("method", methods)
-    for what, given in (("models", found_models), ("methods", found_methods), ("protocols", chosen)):
+    for what, given in (
+        ("models", found_models),
+        ("methods", found_methods),
+        ("protocols", chosen),
+    ):
         if not given:
             raise InputError(f"There is nothing to compare: give at least one of {what}.")
     if data.num_classes == 1:

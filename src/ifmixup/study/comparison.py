@@ -366,7 +366,9 @@ class Comparison:
                 row.text(row.reading.last_mean),
                 row.difference_text(),
                 row.verdict or "",
-                f"{row.reading.runs} ({row.failed} failed)" if row.failed else str(row.reading.runs),
+                f"{row.reading.runs} ({row.failed} failed)"
+                if row.failed
+                else str(row.reading.runs),
             )
             for row in self.rows
         ]

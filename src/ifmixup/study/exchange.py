@@ -155,9 +155,7 @@ def _cell(value: Any) -> Any:
 
 def _columns(rows: list[dict[str, Any]]) -> list[str]:
     """The columns of a table of these runs: what they are first, where they ran last."""
-    middle = dict.fromkeys(
-        name for row in rows for name in row if name not in (*_FIRST, *_LAST)
-    )
+    middle = dict.fromkeys(name for row in rows for name in row if name not in (*_FIRST, *_LAST))
     return [*_FIRST, *middle, *_LAST]
 
 

@@ -109,7 +109,11 @@ def check_grid(grid: Mapping[Any, Any]) -> dict[tuple[str, ...], list[dict[str, 
         entries: list[dict[str, Any]] = []
         for value in values:
             parts = value if len(names) > 1 else [value]
-            if isinstance(parts, str) or not isinstance(parts, Sequence) or len(parts) != len(names):
+            if (
+                isinstance(parts, str)
+                or not isinstance(parts, Sequence)
+                or len(parts) != len(names)
+            ):
                 raise InputError(
                     f"The grid needs lists of {len(names)} values for {key!r}, such as "
                     f"[[1, 1], [20, 1]] for 'alpha,beta'; got {short(value)}."

@@ -173,7 +173,7 @@ def _holdout(candidates: Sequence[Results]) -> dict[Pair, Choice]:
         epochs = {index: best_epoch(candidates[index][pair].curves) for index in there}
         best = max(
             there,
-            key=lambda i: validation_score(candidates[i][pair].curves, epochs[i]),  # noqa: B023
+            key=lambda i: validation_score(candidates[i][pair].curves, epochs[i]),
         )
         points[pair] = Choice(best, epochs[best] + 1)
     return points

@@ -7,9 +7,9 @@ from contextlib import closing, nullcontext
 
 from ifmixup.study.engines.engine import Engine, Task
 from ifmixup.study.progress import Progress
+from ifmixup.study.splits import Splits
 from ifmixup.study.store import Store
 from ifmixup.study.study import Study, folds_of
-from ifmixup.study.splits import Splits
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.preflight import preflight
 from ifmixup.training.run_spec import Fold, RunSpec

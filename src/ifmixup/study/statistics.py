@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-
 from ifmixup.errors import InputError
 from ifmixup.study.protocols import Pair
 

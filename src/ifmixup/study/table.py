@@ -67,9 +67,7 @@ class Table:
         lines += [" & ".join(map(escape_latex, self.head)) + r" \\", r"\midrule"]
         for i, row in enumerate(self.rows):
             texts = [escape_latex(text) for text in row]
-            texts = [
-                rf"\textbf{{{t}}}" if (i, j) in self.bold else t for j, t in enumerate(texts)
-            ]
+            texts = [rf"\textbf{{{t}}}" if (i, j) in self.bold else t for j, t in enumerate(texts)]
             lines += [r"\midrule"] * (i in self.rules)
             lines.append(" & ".join(texts) + r" \\")
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])

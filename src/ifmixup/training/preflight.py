@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
 from ifmixup.augment import Method
+from ifmixup.batch import to_batch
 from ifmixup.check_model import check_model
 from ifmixup.components import ClassSpec, foreign
 from ifmixup.errors import ComponentError
@@ -18,9 +21,7 @@ from ifmixup.training.trainer import Trainer
 _GRAPHS = 8  # enough for a batch norm, few enough to take no time
 
 
-def preflight(
-    settings: Settings, model: ClassSpec, method: ClassSpec, data: PackedDataset
-) -> None:
+def preflight(settings: Settings, model: ClassSpec, method: ClassSpec, data: PackedDataset) -> None:
     """Build a model and a method, run two graphs forward, and train one step on a few graphs.
 
     Args:
@@ -32,14 +33,16 @@ def preflight(
     Raises:
         IfmixupError: If something does not work; the message names the user's line and the fix.
     """
-    train = _few(data)
+    few = select(data.graphs, _few(data).to(data.graphs.node_ptr.device))
+    data = replace(data, graphs=few, split=None)
+    train = torch.arange(len(data))
     with reproducible():
         short = settings.with_(steps_per_epoch=1, batch_size=min(settings.batch_size, _GRAPHS))
         trainer = Trainer(short, model, method, data, train=train, test=train[:2])
         _check_output(trainer, model, data)
         _check_requirements(trainer, model)
         if foreign(model) and trainer.method.weights_edges:
-            batch = data.batch(train.to(data.graphs.node_ptr.device))
+            batch = to_batch(trainer.data.graphs)
             if batch.edge_index.size(1):
                 check_model(trainer.model, batch)
         if foreign(model) or foreign(method):

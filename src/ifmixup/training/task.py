@@ -67,5 +67,3 @@ def best_epoch(curves: Mapping[str, Sequence[float]]) -> int:
     """
     epochs = range(len(curves["validation_loss"]))
     return max(epochs, key=lambda epoch: validation_score(curves, epoch))  # the first of equals
-
-

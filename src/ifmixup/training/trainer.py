@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from ifmixup.augment import Method
 from ifmixup.components import ClassSpec, build, user_code
 from ifmixup.errors import InputError, TrainingError
-from ifmixup.graphs import Graphs, is_undirected, select, split
-from ifmixup.nn.graph_model import GraphModel
+from ifmixup.graphs import Graphs, cut, is_undirected, select
 from ifmixup.nn.inputs import GraphsModel
+from ifmixup.nn.model import GraphModel
 from ifmixup.training.metrics import loss_of, metrics, number_known
 from ifmixup.training.optimizer import make_optimizer
 from ifmixup.training.packed import PackedDataset
@@ -66,7 +66,9 @@ class Trainer:
         if settings.use_edge_attr and data.edge_dim is None:
             raise InputError(f"{data.name} has no edge attributes to use (use_edge_attr).")
         data = data if settings.use_edge_attr else data.without_edge_attr()
-        self.data = replace(data, graphs=self.scaling.graphs(data.graphs, data.task))
+        index = torch.arange(len(data), device=device)  # a method may ask which graphs it has
+        graphs = self.scaling.graphs(data.graphs, data.task)
+        self.data = replace(data, graphs=replace(graphs, index=index))
         self.loss = loss_of(data.task, settings.label_smoothing)
         self.order = torch.Generator().manual_seed(seed)
         torch.manual_seed(seed)
@@ -112,8 +114,8 @@ class Trainer:
     def run_epoch(self) -> None:
         """Train one epoch, evaluate validation and test, and add a point to every curve."""
         start = time.perf_counter()
-        with user_code(f"A training step of {self.model_spec.class_name} with "
-                       f"{self.method_spec.class_name}", self._foreign):
+        step = f"{self.model_spec.class_name} with {self.method_spec.class_name}"
+        with user_code(f"A training step of {step}", self._foreign):
             self.method.start_epoch(self.epoch)
             self.model.train()
             self.method.train()
@@ -229,7 +231,7 @@ class Trainer:
     def _losses(self) -> Iterator[tuple[Graphs, Tensor]]:
         """The graphs and the loss of each step."""
         own_loss = type(self.method).loss is not Method.loss
-        for graphs in self._training_batches(self._cut if own_loss else self.method.take):
+        for graphs in self._training_batches(cut if own_loss else self.method.take):
             if own_loss:
                 yield graphs, self.method.loss(self.training_model, graphs, self.loss)
             else:
@@ -245,11 +247,6 @@ class Trainer:
             taken = (take or self.method.take)(self.graphs, batches)
             self.prepare_seconds += time.perf_counter() - began
             yield from taken
-
-    @staticmethod
-    def _cut(graphs: Graphs, batches: list[Tensor]) -> list[Graphs]:
-        """Batches as they are."""
-        return split(select(graphs, torch.cat(batches)), [each.numel() for each in batches])
 
     def _indices(self) -> Iterator[Tensor]:
         """The graphs of each step of an epoch, as indices into the dataset."""
@@ -305,7 +302,8 @@ def recompute_batch_norm(model: GraphsModel, batches: Iterator[Graphs]) -> None:
             for count, graphs in enumerate(batches, start=1):
                 for norm in norms:
                     norm.momentum = 1 / count  # the mean of the batches so far
-                model(graphs)
+                # READOUT is enough; dropout in the head would draw random numbers for nothing.
+                model.embed(graphs) if hasattr(model.model, "embed") else model(graphs)
     finally:
         for norm, momentum in zip(norms, momenta, strict=True):
             norm.momentum = momentum
