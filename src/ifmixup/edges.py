@@ -1,11 +1,74 @@
-"""An edge (i, j) of a graph with n nodes as one number, i · n + j, for sorting and merging; and
-where the edges of each node begin.
+"""Edges: checked; as one number each, i · n + j for the edge (i, j) of n nodes, to sort and merge
+them; and where the edges of each node begin.
 """
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
+
+from ifmixup.errors import InputError
+
+
+def check_edge_index(edge_index: Tensor, num_nodes: int, *, where: str = "The graph") -> None:
+    """Check that ``edge_index`` is integers ``[2, E]`` from 0 to ``num_nodes`` − 1.
+
+    In a batch, an edge to a node that does not exist would reach into another graph.
+
+    Args:
+        edge_index: The edges; any object, because it may come from an untrusted file.
+        num_nodes: The number of nodes.
+        where: What has these edges, as the error message begins: ``"Graph 7"``.
+
+    Raises:
+        InputError: If it is anything else.
+    """
+    if (
+        not isinstance(edge_index, Tensor)
+        or edge_index.dim() != 2
+        or edge_index.size(0) != 2
+        or edge_index.is_floating_point()
+        or edge_index.is_complex()
+        or edge_index.dtype == torch.bool
+    ):
+        raise InputError(
+            f"{where}: edge_index must be integers of shape [2, E]; got {shape_of(edge_index)}."
+        )
+    if not edge_index.numel():
+        return
+    low, high = (int(end) for end in edge_index.aminmax())
+    if low < 0 or high >= num_nodes:
+        raise InputError(
+            f"{where}: edge_index names nodes from {low} to {high}, but there are {num_nodes} "
+            f"nodes, numbered from 0 to {num_nodes - 1}."
+        )
+
+
+def check_edge_weight(edge_weight: Tensor, num_edges: int, *, where: str = "The graph") -> None:
+    """Check that ``edge_weight`` is one finite float per edge, 0 or more."""
+    if (
+        not isinstance(edge_weight, Tensor)
+        or edge_weight.shape != (num_edges,)
+        or not edge_weight.is_floating_point()
+    ):
+        raise InputError(
+            f"{where}: edge_weight must be floats of shape [{num_edges}], one per edge; got "
+            f"{shape_of(edge_weight)}."
+        )
+    wrong = ~(edge_weight.isfinite() & (edge_weight >= 0))
+    if bool(wrong.any()):
+        edge = int(wrong.nonzero()[0])
+        raise InputError(
+            f"{where}: edge_weight must be finite and not negative; edge {edge} has "
+            f"{float(edge_weight[edge]):g}."
+        )
+
+
+def shape_of(value: object) -> str:
+    """The type and shape of a tensor, for messages: ``float32 [5, 3]``."""
+    if not isinstance(value, Tensor):
+        return type(value).__name__
+    return f"{str(value.dtype).removeprefix('torch.')} {list(value.shape)}"
 
 
 def edge_keys(num_nodes: int, *edge_indices: Tensor) -> Tensor:
