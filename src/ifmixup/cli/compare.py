@@ -14,7 +14,7 @@ from ifmixup.cli.plain_console import PlainConsole
 from ifmixup.cli.settings_options import SettingsOptions, typed
 from ifmixup.cli.source_options import SourceOptions
 from ifmixup.cli.typed_words import TYPED
-from ifmixup.data.skipped import summary
+from ifmixup.data.dataset import summary
 from ifmixup.errors import InputError
 from ifmixup.study.commands import note_command
 from ifmixup.study.compare import compare as run_compare

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ifmixup.data import FeatureEncoder
 from ifmixup.data.dataset import TASKS, check_metric
-from ifmixup.data.stored import is_stored
+from ifmixup.data.saved_graphs import is_stored
 from ifmixup.errors import CheckpointError
 from ifmixup.nn import MODELS
 from ifmixup.nn.model import GraphModel

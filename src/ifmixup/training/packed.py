@@ -13,10 +13,10 @@ from torch_geometric.data import Batch, Data
 
 from ifmixup.batch import from_batch, to_batch
 from ifmixup.data.dataset import check_metric
-from ifmixup.data.describe import continuous
+from ifmixup.data.statistics import continuous
+from ifmixup.data.targets import as_target, infer_task
 from ifmixup.errors import InputError
 from ifmixup.graphs import Graphs, select
-from ifmixup.training.target import as_target, infer_task
 
 _KEPT = ("x", "edge_index", "edge_attr", "edge_weight", "y")
 _LEARNT = ("task", "metric", "class_names", "encoder", "continuous")

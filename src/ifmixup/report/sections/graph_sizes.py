@@ -9,8 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from ifmixup.data import load
-from ifmixup.data.find import find
-from ifmixup.data.names import canonical
+from ifmixup.data.catalog import canonical, find
 from ifmixup.errors import DatasetError
 from ifmixup.paper.experiments import EXPERIMENTS
 from ifmixup.paper.graph_size import SIZES_OF, GraphSizes

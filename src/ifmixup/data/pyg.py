@@ -1,4 +1,4 @@
-"""PyG's own graphs: any dataset object, or a list of ``Data``."""
+"""PyG graphs: any dataset object, or a list of ``Data``."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
-from torch_geometric.data import Data, Dataset
+from torch_geometric.data import Batch, Data, Dataset
 
-from ifmixup.data.dataset import GraphDataset
+from ifmixup.data.dataset import GraphDataset, Skips
 from ifmixup.data.encoder import FeatureEncoder
 from ifmixup.data.raw import RawGraphs, assemble
-from ifmixup.data.skipped import Skips
-from ifmixup.data.targets import Targets, number_targets
-from ifmixup.errors import DatasetError, InputTypeError
+from ifmixup.data.targets import Targets, infer_task, number_targets, target_names
+from ifmixup.errors import DatasetError, InputError, InputTypeError
 
 MAX_NODES = 100_000_000
 """The most nodes of all graphs."""
 
 MAX_BARE = 10_000_000
-"""The most nodes of all graphs that carry nothing, unless there are edges that use them."""
+"""The most nodes of all graphs without node features, unless there are edges that use them."""
 
 _NODES_PER_EDGE = 10
 
@@ -47,24 +47,24 @@ def from_pyg(
 
     Args:
         dataset: The graphs.
-        name: What to call them; by default what the dataset is called.
-        label: The attribute that is to be predicted; ``y`` by default. One whole number is a
-            class. Floats that are all 0, 1 or NaN are labels, other floats are values.
+        name: Their name; by default that of the dataset.
+        label: The attribute that is to be predicted; ``y`` by default.
         identifier: The attribute that identifies a graph; by default graphs are counted from 0.
-        task: classes, labels or values, instead of what ``y`` looks like.
+        task: classes, labels or values; by default one integer per graph is a class, and other
+            numbers are labels if all are 0, 1 or NaN, else values.
         metric: How predictions are judged.
         strict: Whether a graph without nodes is an error; else it is skipped.
-        encoder: How to make the features, where other graphs have decided that.
+        encoder: The encoder of the training graphs, at prediction.
         labelled: Whether there are labels.
 
     Raises:
         InputTypeError: For graphs with several types of nodes or edges.
         DatasetError: If a graph is broken.
     """
-    graphs = [_data(graph, place) for place, graph in enumerate(dataset)]
+    graphs = [_data(graph, index) for index, graph in enumerate(dataset)]
     if not graphs:
         raise DatasetError("There are no graphs in the dataset. Give at least one.")
-    kept = [_kept(graph, place) for place, graph in enumerate(graphs)]
+    kept = [_kept(graph, index) for index, graph in enumerate(graphs)]
     _check_nodes(kept)
     targets = _targets(graphs, label or "y", task) if labelled else None
     called = name or getattr(dataset, "name", None)
@@ -82,8 +82,34 @@ def from_pyg(
     return assemble(raw, task=task, metric=metric, encoder=encoder)
 
 
+def as_graphs(graphs: Any) -> list[Data]:
+    """Graphs as a list, from a list, a NumPy array of objects, a PyG dataset or a ``Batch``.
+
+    Raises:
+        InputTypeError: If it is something else, such as a matrix.
+    """
+    if isinstance(graphs, Batch):
+        return graphs.to_data_list()
+    if isinstance(graphs, Data):
+        raise InputTypeError("Expected several graphs; got one Data. Put it into a list: [graph].")
+    if isinstance(graphs, np.ndarray) and (graphs.ndim != 1 or graphs.dtype != object):
+        raise InputTypeError(
+            f"Expected a list of PyG Data, a PyG dataset, or a NumPy array of Data (one dimension, "
+            f"dtype object); got an array of {graphs.dtype} with the shape {graphs.shape}."
+        )
+    if not isinstance(graphs, Sequence | np.ndarray | Dataset) or isinstance(graphs, str):
+        raise InputTypeError(
+            f"Expected a list of PyG Data, a PyG dataset, or a NumPy array of Data; got "
+            f"{type(graphs).__name__}."
+        )
+    found = [_data(graph, index) for index, graph in enumerate(graphs)]
+    if not found:
+        raise InputError("Got no graphs: 0 sample(s), while a minimum of 1 is required.")
+    return found
+
+
 def list_name(graphs: Iterable[Data], targets: Targets | None) -> str:
-    """A name for graphs that have none, of their own: two lists do not share a study."""
+    """A name made from the content of graphs that have none: two lists do not share a study."""
     hasher = hashlib.sha256()
     values = [item for graph in graphs for item in sorted(graph.items(), key=lambda item: item[0])]
     if targets is not None:
@@ -97,40 +123,40 @@ def list_name(graphs: Iterable[Data], targets: Targets | None) -> str:
     return f"graphs-{hasher.hexdigest()[:8]}"
 
 
-def _data(graph: Any, place: int) -> Data:
+def _data(graph: Any, index: int) -> Data:
     if isinstance(graph, Data):
         return graph
     kind = type(graph).__name__
     more = ""
     if kind == "HeteroData":
         more = (
-            " Mixing needs nodes and edges of one type: make them so with "
-            "graph.to_homogeneous(), which keeps the types as node_type and edge_type."
+            " Mixing needs nodes and edges of one type: use graph.to_homogeneous(), which keeps "
+            "the types as node_type and edge_type."
         )
-    raise InputTypeError(f"Graph {place} is a {kind}; a torch_geometric Data is needed.{more}")
+    raise InputTypeError(f"Graph {index} is a {kind}; a torch_geometric Data is needed.{more}")
 
 
-def _kept(graph: Data, place: int) -> Data:
-    """The graph with what is used of it, and with as many nodes as it says."""
+def _kept(graph: Data, index: int) -> Data:
+    """The graph with the attributes that are used, and its number of nodes."""
     parts = {key: graph[key] for key in _KEPT if graph.get(key) is not None}
     for key, value in parts.items():
         if not isinstance(value, Tensor) or value.layout != torch.strided or value.is_complex():
             what = f"{value.dtype} {value.layout}" if isinstance(value, Tensor) else type(value)
             raise DatasetError(
-                f"Graph {place}: {key} must be a dense tensor of numbers, not {what}."
+                f"Graph {index}: {key} must be a dense tensor of numbers, not {what}."
             )
     nodes = graph.get("num_nodes")
     if nodes is None:
         nodes = len(parts["x"]) if "x" in parts else graph.num_nodes
     if not isinstance(nodes, int) or not 0 <= nodes <= MAX_NODES:
         raise DatasetError(
-            f"Graph {place}: num_nodes must be from 0 to {MAX_NODES}, not {nodes!r}."
+            f"Graph {index}: num_nodes must be from 0 to {MAX_NODES}, not {nodes!r}."
         )
     return Data(**parts, num_nodes=nodes)
 
 
 def _check_nodes(graphs: Sequence[Data]) -> None:
-    """See that nodes are there and not only counted: a number in a file takes no space."""
+    """Check that nodes have features or edges: a file of a few bytes can claim any number."""
     total = sum(int(graph.num_nodes or 0) for graph in graphs)
     if total > MAX_NODES:
         raise DatasetError(f"The graphs have {total} nodes, more than the {MAX_NODES} allowed.")
@@ -145,33 +171,27 @@ def _check_nodes(graphs: Sequence[Data]) -> None:
 
 
 def _targets(graphs: Sequence[Data], label: str, task: str | None) -> Targets:
-    rows, whole = [], True
-    for place, graph in enumerate(graphs):
+    rows: list[Tensor] = []
+    numbers: list[Tensor] = []
+    for index, graph in enumerate(graphs):
         value = graph.get(label)
         if value is None:
             raise DatasetError(
-                f"Graph {place} has no {label}. Give each graph one, name another attribute with "
+                f"Graph {index} has no {label}. Give each graph one, name another attribute with "
                 "label=, or load the graphs with labelled=False."
             )
         try:
-            row = torch.as_tensor(value)
-            rows.append(row.reshape(-1).double())
+            rows.append(torch.as_tensor(value).reshape(-1))
+            numbers.append(rows[-1].cpu().double())
         except (TypeError, ValueError, RuntimeError) as error:
-            raise DatasetError(f"Graph {place}: {label} must be numbers ({error}).") from error
-        whole = whole and not row.is_floating_point()
+            raise DatasetError(f"Graph {index}: {label} must be numbers ({error}).") from error
         if len(rows[-1]) != len(rows[0]) or not len(rows[0]):
             raise DatasetError(
-                f"Graph 0 has {len(rows[0])} values of {label}, graph {place} has "
+                f"Graph 0 has {len(rows[0])} values of {label}, graph {index} has "
                 f"{len(rows[-1])}. One row of the same length for each graph is needed."
             )
-    numbers = torch.stack(rows).cpu()
-    width = numbers.size(1)
-    if task is None:
-        known = numbers[~numbers.isnan()]
-        yes_no = bool(((known == 0) | (known == 1)).all())
-        task = "classes" if whole and width == 1 else "labels" if yes_no else "values"
-    names = [label] if width == 1 else [f"{label}[{i}]" for i in range(width)]
-    return number_targets(numbers, names, task)
+    names = target_names(label, len(rows[0]))
+    return number_targets(torch.stack(numbers), names, task or infer_task(rows))
 
 
 def _identifier(graph: Data, key: str) -> str:

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 import torch
 from hypothesis import given
@@ -6,10 +7,10 @@ from torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset
 from torch_geometric.datasets import FakeDataset
 
 from ifmixup.data import from_pyg, load
-from ifmixup.data import pyg_graphs as module
-from ifmixup.data.columns import Column
-from ifmixup.data.pyg_graphs import list_name
-from ifmixup.errors import DatasetError, IfmixupError, InputTypeError
+from ifmixup.data import pyg as module
+from ifmixup.data.encoder import Column
+from ifmixup.data.pyg import as_graphs, list_name
+from ifmixup.errors import DatasetError, IfmixupError, InputError, InputTypeError
 
 EDGES = torch.tensor([[0, 1], [1, 0]])
 
@@ -138,11 +139,14 @@ def test_hetero_says_what_to_do():
         ([graph(0), graph()], "Graph 1 has no y. Give each .* labelled=False"),
         ([graph(0), graph([0, 1])], "Graph 0 has 1 values of y, graph 1 has 2"),
         ([graph([])], "Graph 0 has 0 values of y"),
-        ([Data(x=torch.ones(2, 1), y=0)], "graph 0: edge_index must be a tensor of shape"),
-        ([graph(0, edge_index=EDGES + 1)], "need nodes from 0 to 1, but there are edges .* 1 to 2"),
-        ([graph(0, edge_index=EDGES - 1)], "edges of nodes -1 to 0"),
-        ([graph(0, edge_index=EDGES.float())], "must hold whole numbers, not torch.float32"),
-        ([graph(0, edge_weight=torch.ones(3))], r"edge_weight has the shape \[3\], not \[2\]"),
+        (
+            [Data(x=torch.ones(2, 1), y=0)],
+            "graph 0: edge_index must be .*; got NoneType",
+        ),
+        ([graph(0, edge_index=EDGES + 1)], "names nodes from 1 to 2, but .* from 0 to 1"),
+        ([graph(0, edge_index=EDGES - 1)], "names nodes from -1 to 0"),
+        ([graph(0, edge_index=EDGES.float())], "must be integers .* got float32"),
+        ([graph(0, edge_weight=torch.ones(3))], r"edge_weight must be floats of shape \[2\]"),
         ([graph(0, x=torch.full((2, 1), NAN))], "x has NaN or infinity in it"),
     ],
 )
@@ -209,3 +213,41 @@ def test_any_graph_is_used_or_an_error_of_ours(changes):
     for one in dataset:
         assert one.x.is_floating_point()
         assert one.validate()
+
+
+GRAPHS = [Data(x=torch.ones(n, 1)) for n in (1, 2)]
+ARRAY = np.empty(2, dtype=object)
+ARRAY[:] = GRAPHS
+
+
+@pytest.mark.parametrize("given", [GRAPHS, tuple(GRAPHS), ARRAY, ARRAY[[0, 1]]])
+def test_the_same_graphs_in_their_order(given):
+    found = as_graphs(given)
+    assert type(found) is list
+    assert all(one is other for one, other in zip(found, GRAPHS, strict=True))
+
+
+def test_datasets_and_batches():
+    mutag = load("MUTAG")
+    assert [graph.num_nodes for graph in as_graphs(mutag[3:5])] == [
+        mutag[3].num_nodes,
+        mutag[4].num_nodes,
+    ]
+    assert [graph.num_nodes for graph in as_graphs(Batch.from_data_list(GRAPHS))] == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        (np.zeros((2, 3)), InputTypeError, r"array of float64 with the shape \(2, 3\)"),
+        (np.zeros(2), InputTypeError, "array of float64"),
+        (GRAPHS[0], InputTypeError, "got one Data"),
+        ("MUTAG", InputTypeError, "got str"),
+        (7, InputTypeError, "got int"),
+        ([GRAPHS[0], 7], InputTypeError, "Graph 1 is a int"),
+        ([], InputError, "Got no graphs"),
+    ],
+)
+def test_what_is_no_list_of_graphs(given, error, message):
+    with pytest.raises(error, match=message):
+        as_graphs(given)

@@ -1,10 +1,12 @@
+import math
+
 import numpy as np
 import pytest
 import torch
 from torch_geometric.data import Data
 
+from ifmixup.data.user_targets import labels_of, number_classes, values_of
 from ifmixup.errors import InputError
-from ifmixup.training.class_labels import labels_of, number_classes
 
 GRAPHS = [Data(y=torch.tensor([n])) for n in (3, 1)]
 
@@ -81,3 +83,53 @@ def test_tensors_of_one_value_are_that_value(each):
 def test_rows_are_no_class(y):
     with pytest.raises(InputError, match="Graph 1 has a y of shape"):
         labels_of(GRAPHS, [torch.tensor(1), y])
+
+
+MEASURED = [Data(y=torch.tensor([[1.5]])), Data(y=torch.tensor([2]))]
+
+
+@pytest.mark.parametrize(
+    ("y", "expected"),
+    [
+        (None, [1.5, 2.0]),
+        ([1, 2], [1.0, 2.0]),
+        (torch.tensor([1.0, 2.0]), [1.0, 2.0]),
+        (np.array([[1], [2]]), [[1.0], [2.0]]),
+        ([[1, 2], [3, 4]], [[1.0, 2.0], [3.0, 4.0]]),
+    ],
+)
+def test_values_as_doubles(y, expected):
+    found = values_of(MEASURED, y)
+    assert found.dtype == np.float64
+    assert found.tolist() == expected
+
+
+def test_what_is_missing_stays_missing():
+    assert math.isnan(values_of(MEASURED, [1.0, float("nan")])[1])
+
+
+def test_rows_and_single_numbers_of_graphs():
+    assert values_of([Data(y=torch.tensor([[1.0, 2.0]]))] * 2, None).tolist() == [[1, 2], [1, 2]]
+    assert values_of([Data(y=3.5), Data(y=4)], None).tolist() == [3.5, 4]
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        ([1.0], r"shape \(1,\); for 2 graphs \(2,\) or \(2, T\) is needed"),
+        (np.zeros((2, 1, 1)), r"shape \(2, 1, 1\)"),
+        (["a", "b"], "y must be numbers"),
+        ([1.0, float("inf")], "y contains infinity"),
+        ([float("nan")] * 2, "All of y is missing"),
+    ],
+)
+def test_what_is_no_value(y, message):
+    with pytest.raises(InputError, match=message):
+        values_of(MEASURED, y)
+
+
+def test_graphs_without_values():
+    with pytest.raises(InputError, match="graph 1 has none of its own"):
+        values_of([MEASURED[0], Data(x=torch.ones(1, 1))], None)
+    with pytest.raises(InputError, match=r"different lengths: \[1, 2\]"):
+        values_of([MEASURED[0], Data(y=torch.ones(1, 2))], None)

@@ -11,10 +11,158 @@ from urllib.error import HTTPError, URLError
 import pytest
 from torch_geometric.datasets import TUDataset
 
-from ifmixup.data.download import download
-from ifmixup.data.find import cache_folder, find
+import ifmixup.data.catalog
+from ifmixup.data.catalog import (
+    NAMES,
+    cache_folder,
+    canonical,
+    check_name,
+    download,
+    find,
+    folders,
+    is_name,
+    root_folder,
+    suggestion,
+    variable_folder,
+)
 from ifmixup.data.load import load
 from ifmixup.errors import DatasetError
+
+
+def test_the_papers_eight_in_its_order():
+    assert NAMES == (
+        "PTC_MR",
+        "NCI109",
+        "NCI1",
+        "MUTAG",
+        "ENZYMES",
+        "PROTEINS",
+        "IMDB-MULTI",
+        "IMDB-BINARY",
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("MUTAG", "MUTAG"),
+        ("mutag", "MUTAG"),
+        ("Ptc_mr", "PTC_MR"),
+        ("IMDB-B", "IMDB-BINARY"),
+        ("imdb-m", "IMDB-MULTI"),
+        ("REDDIT-BINARY", "REDDIT-BINARY"),
+        ("reddit-binary", "reddit-binary"),
+    ],
+)
+def test_canonical(given, expected):
+    assert canonical(given) == expected
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "",
+        "..",
+        ".",
+        "../MUTAG",
+        "a/b",
+        "a\\b",
+        "/etc",
+        "C:x",
+        "-x",
+        "MUTAG\n",
+        "é",
+        "x" * 101,
+        None,
+    ],
+)
+def test_what_is_not_a_name(given):
+    with pytest.raises(DatasetError, match="cannot be the name of a dataset"):
+        canonical(given)
+
+
+@pytest.mark.parametrize(
+    ("given", "hint"),
+    [
+        ("PROTEIN", " Did you mean 'PROTEINS'?"),
+        ("enzyme", " Did you mean 'ENZYMES'?"),
+        ("imdb_b", " Did you mean 'IMDB-BINARY'?"),
+        ("MUTAG", ""),
+        ("something", ""),
+    ],
+)
+def test_suggestion(given, hint):
+    assert suggestion(given) == hint
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("MUTAG", True), ("a.b-c_1", True), ("../x", False), ("", False)]
+)
+def test_what_can_be_a_name(text, expected):
+    assert is_name(text) is expected
+    if expected:
+        assert check_name(text) == text
+
+
+PACKAGE = Path(ifmixup.data.catalog.__file__).parent
+
+
+@pytest.mark.parametrize("folder", ["TINY/raw", "TINY", "raw", "."])
+def test_unpacked(tmp_path, tiny, write_folder, folder):
+    write_folder(tmp_path / folder, tiny)
+    assert find("TINY", tmp_path) == tmp_path / folder
+    assert find("TINY", str(tmp_path)) == tmp_path / folder
+    assert find("OTHER", tmp_path) is None
+
+
+def test_the_zip_comes_first(tmp_path, tiny, write_folder, write_zip):
+    write_folder(tmp_path / "TINY" / "raw", tiny)
+    path = write_zip(tmp_path / "TINY.zip", tiny)
+    assert find("TINY", tmp_path) == path
+
+
+def test_a_folder_called_zip_is_not_one(tmp_path):
+    (tmp_path / "TINY.zip").mkdir()
+    assert find("TINY", tmp_path) is None
+
+
+def test_root_then_variable_then_package_then_cache(monkeypatch, tmp_path, tiny, write_zip):
+    assert folders() == [PACKAGE, cache_folder()]
+    assert folders(tmp_path) == [tmp_path, PACKAGE, cache_folder()]
+    monkeypatch.setenv("IFMIXUP_DATA", str(tmp_path / "env"))
+    assert folders(tmp_path) == [tmp_path, tmp_path / "env", PACKAGE, cache_folder()]
+
+    assert find("TINY", tmp_path) is None
+    for folder in (cache_folder(), tmp_path / "env", tmp_path):
+        path = write_zip(folder / "TINY.zip", tiny)
+        assert find("TINY", tmp_path) == path
+
+
+def test_mutag_is_in_the_package(tmp_path):
+    assert find("MUTAG") == PACKAGE / "MUTAG.zip"
+    assert find("MUTAG", tmp_path / "nowhere") == PACKAGE / "MUTAG.zip"
+    assert (PACKAGE / "MUTAG.md").is_file()
+
+
+def test_the_cache_folder(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert cache_folder() == tmp_path / "ifmixup"
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    for nothing in ("", "relative"):
+        monkeypatch.setenv("XDG_CACHE_HOME", nothing)
+        assert cache_folder() == tmp_path / "home" / ".cache" / "ifmixup"
+
+
+def test_an_empty_variable_is_not_set(monkeypatch):
+    monkeypatch.setenv("IFMIXUP_DATA", "")
+    assert variable_folder() is None
+
+
+def test_a_file_is_not_a_root(tmp_path):
+    file = tmp_path / "TINY.zip"
+    file.touch()
+    with pytest.raises(DatasetError, match=r"root must be a folder, but .*TINY\.zip is a file"):
+        root_folder(file)
 
 
 @pytest.fixture
@@ -27,7 +175,7 @@ def server(monkeypatch, tmp_path, tiny, write_zip):
         asked.append((url, log, socket.getdefaulttimeout()))
         return shutil.copy(source, folder)
 
-    monkeypatch.setattr("ifmixup.data.download.download_url", download_url)
+    monkeypatch.setattr("ifmixup.data.catalog.download_url", download_url)
     return source, asked
 
 
@@ -36,7 +184,7 @@ def failing(monkeypatch, error):
         Path(folder, "TINY.zip").write_bytes(b"PK half of it")
         raise error
 
-    monkeypatch.setattr("ifmixup.data.download.download_url", download_url)
+    monkeypatch.setattr("ifmixup.data.catalog.download_url", download_url)
 
 
 def test_it_goes_to_root(tmp_path, server):
@@ -89,7 +237,7 @@ def test_a_failure_says_the_three_ways_and_leaves_nothing(monkeypatch, tmp_path,
     assert "1. pass root= an existing PyG root, a folder that has TINY/raw/TINY_A.txt" in message
     assert "2. put TINY.zip into a folder" in message
     assert "the environment variable IFMIXUP_DATA" in message
-    assert "3. be online" in message
+    assert "3. connect to the internet" in message
     assert list(tmp_path.iterdir()) == []
     assert socket.getdefaulttimeout() is None
 
@@ -124,7 +272,7 @@ def test_a_name_that_is_almost_right(name, hint):
 LOAD = """
 import os, sys, time
 from pathlib import Path
-import ifmixup.data.download
+import ifmixup.data.catalog
 from ifmixup.data import load
 
 root, source, signals, dies = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4:]
@@ -141,7 +289,7 @@ def slow(url, folder, log=True, filename=None):
     path.write_bytes(source.read_bytes())
     return str(path)
 
-ifmixup.data.download.download_url = slow
+ifmixup.data.catalog.download_url = slow
 graphs = load("TINY", root)
 print(graphs, graphs[1].num_nodes)
 """
