@@ -10,7 +10,7 @@ from typing import Any
 
 from torch_geometric.data import Data
 
-from ifmixup.components import Component, foreign, resolve_all, set_options
+from ifmixup.components import Component, resolve_all, set_options
 from ifmixup.data import load
 from ifmixup.errors import InputError, unknown_name
 from ifmixup.safe_io import folder_name
@@ -27,6 +27,7 @@ from ifmixup.study.study import Candidate, Study, make_trial, save_studies
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import recommended
 from ifmixup.training.settings import Settings, setting_types
+from ifmixup.training.trainer import with_edge_attr
 
 DEFAULT_FOLDER = Path("ifmixup-runs")
 BASELINE = "none"
@@ -203,18 +204,9 @@ def _candidates(
 ) -> list[Candidate]:
     """The settings to choose from for one model and method."""
     start = recommended(data, model, method)
-    changed = set_options([start.model, start.method], options)
+    model, method = set_options([start.model, start.method], options)
     base = (settings or start.settings).with_(**own)
-    if base.use_edge_attr is None:
-        base = base.with_(use_edge_attr=_takes_edge_attr(model) and data.edge_dim is not None)
-    return expand(base, *changed, grid)
-
-
-def _takes_edge_attr(model: Component) -> bool:
-    """Whether a model of the user's asks for edge attributes."""
-    import inspect
-
-    return foreign(model.spec) and "edge_attr" in inspect.signature(model.cls.forward).parameters
+    return expand(with_edge_attr(base, model.spec, data), model, method, grid)
 
 
 def _splits(
