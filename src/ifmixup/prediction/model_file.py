@@ -14,7 +14,7 @@ from ifmixup.data.dataset import TASKS, check_metric
 from ifmixup.data.saved_graphs import is_stored
 from ifmixup.errors import CheckpointError
 from ifmixup.nn import MODELS
-from ifmixup.nn.model import GraphModel
+from ifmixup.nn.graph_model import GraphModel
 from ifmixup.safe_io import printable
 from ifmixup.training.checkpoint import load_checkpoint
 from ifmixup.training.scaling import Scaling

@@ -17,7 +17,7 @@ from torch_geometric.data import Batch, Data, InMemoryDataset
 from ifmixup.batch import from_batch
 from ifmixup.data import FeatureEncoder
 from ifmixup.errors import InputError, InputTypeError
-from ifmixup.nn.model import GraphModel
+from ifmixup.nn.graph_model import GraphModel
 from ifmixup.prediction.check_graph import check_edges, shape_of
 from ifmixup.prediction.model_file import ModelFile, empty_model, read_model_file
 from ifmixup.safe_io import printable

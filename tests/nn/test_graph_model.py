@@ -8,12 +8,14 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor, nn
 from torch.func import functional_call
 from torch.testing import assert_close
 from torch_geometric import EdgeIndex
 
 from ifmixup.errors import InputError
 from ifmixup.nn import GAT, MODELS, Neighbours
+from ifmixup.nn.graph_model import LastHead, Layer, SumHead
 from ifmixup.nn.readout import READOUTS
 from strategies import graphs as any_graphs
 
@@ -176,11 +178,10 @@ def test_the_order_of_the_edges_changes_nothing(name, options, graph, random):
 def test_jumping_knowledge_reads_the_input_and_every_layer(make, run, graphs):
     model = make(jk="sum", norm="none")
     attr = None if model.edge_dim is None else graphs.edge_attr
-    neighbours, weight, sorted_attr = graphs.by_target()
-    edges = model.edges(graphs.x, neighbours, weight, None if attr is None else sorted_attr)
+    edges = model.layers[0].conv.prepare(graphs.x, graphs.edge_index, graphs.edge_weight, attr)
     states = [graphs.x]
     for layer in model.layers:
-        states.append(layer(states[-1], *edges))
+        states.append(layer(states[-1], edges))
     readouts = [torch.stack([h[:4].sum(0), h[4]]) for h in states]
     embedding = model.embed(
         graphs.x, graphs.edge_index, graphs.edge_weight, graphs.batch, edge_attr=attr
@@ -277,3 +278,72 @@ def test_edge_attr_for_a_model_that_does_not_read_it(graphs):
 def test_bad_nodes_are_caught_at_the_door(make, graphs):
     with pytest.raises(InputError, match=r"x is float32 \[5, 2\]"):
         make()(graphs.x[:, :2], graphs.edge_index)
+
+
+H = torch.tensor([[1.0, -2.0], [-3.0, 4.0], [5.0, 0.0]])
+
+
+class Twice(nn.Module):
+    """Like every convolution it gives a tensor of its own, which the layer may overwrite."""
+
+    def forward(self, h: Tensor, edges: None) -> Tensor:
+        return 2 * h
+
+
+class NoEdges(nn.Module):
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, h: Tensor, edges: None) -> Tensor:
+        return self.inner(h)
+
+
+def test_layer_is_norm_then_relu():
+    layer = Layer(Twice(), 2, 2, "batch", skip=False)
+    h = 2 * H
+    normal = (h - h.mean(0)) / (h.var(0, unbiased=False) + 1e-5).sqrt()
+    assert_close(layer(H, None), normal.relu())
+
+
+def test_skip_is_the_identity_where_the_widths_agree():
+    layer = Layer(Twice(), 2, 2, "none", skip=True)
+    assert list(layer.parameters()) == []
+    assert layer(H, None).tolist() == [[3.0, -2.0], [-3.0, 12.0], [15.0, 0.0]]
+
+
+def test_skip_is_linear_where_the_widths_differ():
+    linear = nn.Linear(2, 3)
+    layer = Layer(NoEdges(linear), 2, 3, "none", skip=True)
+    assert_close(layer(H, None), linear(H).relu() + H @ layer.skip.weight.t())
+
+
+@pytest.mark.parametrize("norm", ["none", "batch"])
+@pytest.mark.parametrize("skip", [False, True])
+def test_the_input_is_not_changed(norm, skip):
+    h = H.clone()
+    Layer(Twice(), 2, 2, norm, skip=skip)(h, None)
+    assert torch.equal(h, H)
+
+
+def test_last_head_is_dense_relu_linear():
+    head, h = LastHead(4, 2, 0.5).eval(), torch.randn(3, 4)
+    dense, linear = head[0], head[3]
+    expected = (h @ dense.weight.t() + dense.bias).relu() @ linear.weight.t() + linear.bias
+    assert_close(head(h), expected)
+
+
+def test_last_head_drops_after_the_dense_layer():
+    head, h = LastHead(4, 2, 1.0), torch.randn(3, 4)
+    assert_close(head(h), head[3].bias.expand(3, 2))
+
+
+def test_sum_head_sums_a_linear_layer_on_each_part():
+    head, h = SumHead([3, 4], 2, 0.5).eval(), torch.randn(5, 7)
+    first, second = head.linears
+    assert_close(head(h), first(h[:, :3]) + second(h[:, 3:]))
+
+
+def test_sum_head_drops_after_the_linear_layers():
+    head = SumHead([3, 4], 2, 1.0)
+    assert head(torch.randn(5, 7)).tolist() == [[0.0, 0.0]] * 5
