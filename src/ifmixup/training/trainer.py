@@ -18,8 +18,8 @@ from ifmixup.augment import Method
 from ifmixup.components import ClassSpec, build, find_class, foreign, user_code
 from ifmixup.errors import InputError, TrainingError
 from ifmixup.graphs import Graphs, cut, is_undirected, select
-from ifmixup.nn.inputs import GraphsModel
 from ifmixup.nn.graph_model import GraphModel
+from ifmixup.nn.inputs import GraphsModel
 from ifmixup.training.metrics import loss_of, metrics, number_known
 from ifmixup.training.optimizer import make_optimizer
 from ifmixup.training.packed import PackedDataset
