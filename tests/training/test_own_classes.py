@@ -2,6 +2,7 @@
 
 import copy
 from dataclasses import replace
+from itertools import chain
 from typing import ClassVar
 
 import pytest
@@ -238,7 +239,7 @@ def test_a_method_sees_the_training_graphs_and_nothing_else(mutag):
     assert seen["take"] == [TRAIN.tolist()] * 2
     for where in ("draw", "change"):
         assert [len(batch) for batch in seen[where]] == [4, 4, 2] * 2
-        epochs = [sum(seen[where][:3], []), sum(seen[where][3:], [])]
+        epochs = [list(chain(*seen[where][:3])), list(chain(*seen[where][3:]))]
         assert [sorted(epoch) for epoch in epochs] == [sorted(TRAIN.tolist())] * 2
         assert epochs[0] != epochs[1]
     assert seen["epochs"] == [0, 1]
