@@ -3,9 +3,20 @@ import pytest
 import torch
 from matplotlib import colormaps
 from matplotlib.colors import to_rgb
+from torch_geometric.data import Data
 
+from ifmixup.data import load
 from ifmixup.errors import InputError
-from ifmixup.report.node_colours import COLOUR_MAP, PALETTE, blend, distinguish
+from ifmixup.report.draw.colours import (
+    COLOUR_MAP,
+    PALETTE,
+    blend,
+    distinguish,
+    fade,
+    feature_names,
+)
+
+PATH = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
 
 
 def test_one_hot_features_have_the_colour_of_their_column():
@@ -55,10 +66,30 @@ def test_names_must_fit_the_columns():
         distinguish(torch.eye(3), ("C", "N"))
 
 
-def test_colours_blend_as_features_do_and_dummy_nodes_are_white():
+def test_colours_blend_as_features_do():
     a = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.2, 0.4, 0.6]])
     b = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 0.0]])
-    expected = [[0.75, 0, 0.25], [0, 0, 0], [0.4, 0.55, 0.7]]
+    expected = [[0.75, 0, 0.25], [0, 0, 0], [0.2, 0.4, 0.6]]
     assert blend(a, b, 0.75) == pytest.approx(np.array(expected))
     assert blend(b, a, 0.25) == pytest.approx(np.array(expected))
-    assert blend(a, b, 1.0) == pytest.approx(a)
+
+
+def test_nodes_fade_to_white():
+    found = fade(np.array([[0.2, 0.4, 0.6]] * 3), torch.tensor([1.0, 0.25, 0.0]))
+    assert found == pytest.approx(np.array([[0.2, 0.4, 0.6], [0.8, 0.85, 0.9], [1, 1, 1]]))
+
+
+def test_the_atoms_of_mutag():
+    dataset = load("MUTAG")
+    names = feature_names("MUTAG", dataset[0])
+    assert list(names) == ["C", "N", "O", "F", "I", "Cl", "Br"]
+    assert len(names) == dataset.num_features
+
+
+def test_degrees_are_recognised():
+    degrees = Data(x=torch.eye(4)[[1, 2, 1]], edge_index=PATH)
+    others = Data(x=torch.eye(4)[[1, 2, 3]], edge_index=PATH)
+    dense = Data(x=torch.tensor([[0.0, 2.0], [1.0, 0.0], [0.0, 3.0]]), edge_index=PATH)
+    assert feature_names("IMDB-BINARY", degrees, degrees) == "degree"
+    assert feature_names("NCI1", degrees, others) == "feature"
+    assert feature_names("NCI1", dense) == "feature"

@@ -1,4 +1,4 @@
-"""Saving a figure: whole or not at all, and the same bytes for the same figure."""
+"""Saving figures and text: a file is written whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ifmixup.safe_io import atomically
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# What would put the time of saving into the file.
+# Without the time of saving: the same figure gives the same bytes.
 _METADATA: dict[str, dict[str, Any]] = {
     ".png": {},
     ".svg": {"Date": None},
@@ -20,23 +20,23 @@ _METADATA: dict[str, dict[str, Any]] = {
 
 
 def check_output(path: Path) -> None:
-    """See that a figure can be saved as ``path``, before the work of drawing it."""
+    """Check that a figure can be saved as ``path``, before the work of drawing it."""
     if path.suffix.lower() not in _METADATA:
         kinds = ", ".join(_METADATA)
         raise InputError(
             f"A picture can be saved as {kinds}; got {path.name!r}. Change its ending."
         )
     if not path.parent.is_dir():
-        raise InputError(f"The folder {str(path.parent)!r} does not exist. Make it first.")
+        raise InputError(f"The folder {str(path.parent)!r} does not exist. Create it first.")
 
 
 def save_figure(figure: Figure, path: Path, *, dpi: int = 120) -> None:
-    """Save a figure as png, svg or pdf, replacing what is there; text in svg and pdf stays text.
+    """Save a figure as png, svg or pdf, replacing an existing file; text in svg and pdf stays text.
 
     Args:
         figure: The figure.
-        path: Where to; its ending says which format.
-        dpi: Pixels an inch, for png.
+        path: The file; its ending is the format.
+        dpi: Pixels per inch, for png.
     """
     check_output(path)
     matplotlib = import_extra("matplotlib", "plot")
@@ -47,3 +47,17 @@ def save_figure(figure: Figure, path: Path, *, dpi: int = 120) -> None:
         figure.savefig(
             unfinished, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix], **options
         )
+
+
+def save_text(text: str, path: Path) -> None:
+    """Write ``text`` to ``path``, replacing an existing file.
+
+    Raises:
+        InputError: If the file cannot be written; an existing one is then unchanged.
+    """
+    try:
+        with atomically(path) as unfinished:
+            # Text from a file may hold half of a surrogate pair, which UTF-8 cannot encode.
+            unfinished.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {error}.") from error

@@ -4,7 +4,7 @@ from torch_geometric.data import Data
 
 from ifmixup import mix
 from ifmixup.errors import InputError
-from ifmixup.report.pair import Edge, count, take_pair, weight_text
+from ifmixup.report.draw.pair import Edge, count, take_pair, weight_text
 
 
 def graph(n, edges, weights=None):
@@ -52,6 +52,20 @@ def test_at_the_ends_the_other_graph_is_gone(lam, origins):
     pair = take_pair(graph(3, PATH), graph(4, TRIANGLE_LESS_ONE), lam)
     assert {origin: len(weights) for origin, weights in pair.weights().items()} == origins
     assert {edge.weight for edge in pair.edges[2]} == {1.0}
+
+
+def test_a_node_that_one_graph_lacks_has_the_weight_of_the_other():
+    pair = take_pair(graph(3, PATH), graph(4, TRIANGLE_LESS_ONE), 0.75)
+    assert pair.node_weight.tolist() == [1.0, 1.0, 1.0, 0.25]
+    assert take_pair(graph(4, PATH), graph(3, PATH), 0.75).node_weight.tolist()[3] == 0.75
+
+
+def test_node_weights_of_the_mixed_graph_are_used(monkeypatch):
+    def weighted(a, b, lam, **options):
+        return mix(a, b, lam, **options).update({"node_weight": torch.tensor([0.5, 1.0])})
+
+    monkeypatch.setattr("ifmixup.report.draw.pair.mix", weighted)
+    assert take_pair(graph(2, []), graph(2, []), 0.75).node_weight.tolist() == [0.5, 1.0]
 
 
 def test_directions_are_kept_where_they_differ():

@@ -3,9 +3,9 @@ import torch
 from matplotlib.figure import Figure
 from torch_geometric.data import Data
 
-from ifmixup.report.key import draw_edge_key, draw_node_key
-from ifmixup.report.node_colours import distinguish
-from ifmixup.report.pair import take_pair
+from ifmixup.report.draw.colours import distinguish
+from ifmixup.report.draw.key import draw_edge_key, draw_node_key
+from ifmixup.report.draw.pair import take_pair
 
 BOX = (0.01, 0.01, 0.5, 0.1)
 

@@ -9,13 +9,14 @@ import torch
 from torch_geometric.data import Data
 
 from ifmixup.errors import import_extra
-from ifmixup.report.pair import Edge, count, take_pair
+from ifmixup.report.draw.colours import EDGE_COLOURS, blend, distinguish, fade
+from ifmixup.report.draw.pair import Edge, Origin, count, take_pair
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ifmixup.report.key import Box
+    from ifmixup.report.draw.key import Box
 
 # In points: left, bottom, width, height.
 _PAGE = (0.0, 0.0, 864.0, 500.0)
@@ -24,7 +25,8 @@ _PADDED = ((228.0, 268.0, 200.0, 180.0), (228.0, 56.0, 200.0, 180.0))
 _MIXED = (446.0, 56.0, 408.0, 392.0)
 _NODE_KEY = (10.0, 4.0, 418.0, 44.0)
 _EDGE_KEY = (446.0, 4.0, 408.0, 44.0)
-_NUMBERED = 80  # edges at most; more numbers would hide the graph
+_NUMBERED = 80  # edges; with more the numbers would hide the graph
+_NAMES: tuple[Origin, Origin] = ("A", "B")
 
 
 def draw_mixed_pair(
@@ -37,33 +39,33 @@ def draw_mixed_pair(
 ) -> Figure:
     """Draw two graphs, the pair padded with dummy nodes, and the pair mixed by :func:`ifmixup.mix`.
 
-    The number of a node says which nodes meet, its colour is its feature; a dummy node is a dashed
-    double circle. In the mixed graph colours are blended as the features are, and edges are as wide
-    as their weight, which is written at them unless they are too many.
+    Nodes with the same number are mixed. A node's colour is its feature; a dummy node is a dashed
+    double circle. In the mixed graph colours are blended as the features are, and a node that only
+    one graph has is paler. The width of an edge is its weight, which is also written on it unless
+    there are too many edges.
 
     Args:
         a: The first graph, with node features ``x``.
         b: The partner.
         lam: λ in [0, 1], the weight of ``a``.
-        title: What stands above.
-        features: What one-hot features are called: a word that the column's number follows, or a
-            name for each column.
+        title: The title of the figure.
+        features: The name of one-hot features: one word, to which the column's number is added, or
+            a name for each column.
 
     Returns:
-        A figure apart from ``pyplot``: save it with ``savefig``. It is the same on every call.
+        A figure that is not registered with ``pyplot``: save it with ``savefig``. It is the same on
+        every call.
 
     Raises:
-        MissingExtraError: If matplotlib or networkx are not installed.
+        MissingExtraError: If matplotlib or networkx is not installed.
     """
     import_extra("matplotlib", "plot")
     import_extra("networkx", "plot")
     from matplotlib.figure import Figure
 
-    from ifmixup.report.graph_layout import fit
-    from ifmixup.report.graph_panel import EDGE_COLOURS, draw_edges, draw_nodes
-    from ifmixup.report.key import draw_edge_key, draw_node_key
-    from ifmixup.report.node_colours import blend, distinguish
-    from ifmixup.report.weight_numbers import draw_weights
+    from ifmixup.report.draw.key import draw_edge_key, draw_node_key
+    from ifmixup.report.draw.layout import fit
+    from ifmixup.report.draw.panel import draw_edges, draw_nodes, draw_weights
 
     pair = take_pair(a, b, lam)
     x_a, x_b = pair.features[0][: pair.sizes[0]], pair.features[1][: pair.sizes[1]]
@@ -72,47 +74,45 @@ def draw_mixed_pair(
 
     figure = Figure(figsize=(_PAGE[2] / 72, _PAGE[3] / 72))
     figure.text(0.5, 0.97, title, ha="center", va="center", fontsize=12, fontweight="bold")
-    for row, name in enumerate(("A", "B")):
+    for row, name in enumerate(_NAMES):
         size, edges = pair.sizes[row], pair.edges[row]
         dummies = pair.num_nodes - size
         positions, unit = fit(pair.num_nodes, _ends(edges), *_SOURCES[row][2:], num_dummies=dummies)
         radius, widest = min(9.0, 0.34 * unit), _widest(2.2, unit, edges)
         before = f"{name}: {count(size, 'node')}, {count(len(edges), 'edge')}"
-        after = (
-            f"{name} with {count(dummies, 'dummy node')}"
-            if dummies
-            else f"{name}: no dummy nodes needed"
-        )
+        after = f"{name} with {count(dummies, 'dummy node')}"
+        if not dummies:
+            after = f"{name}: no dummy nodes needed"
         for box, text, shown in ((_SOURCES[row], before, size), (_PADDED[row], after, None)):
-            axes = _panel(figure, box, text, EDGE_COLOURS["A" if name == "A" else "B"])
+            axes = _panel(figure, box, text, EDGE_COLOURS[name])
             draw_edges(axes, positions, edges, radius, widest)
             draw_nodes(axes, positions[:shown], colours[row], radius)
 
     edges = pair.edges[2]
     positions, unit = fit(pair.num_nodes, _ends(edges), *_MIXED[2:])
     radius, widest = min(12.0, 0.3 * unit), max(1.6, _widest(4.0, unit, edges))
-    size_of_it = f"{count(pair.num_nodes, 'node')}, {count(len(edges), 'edge')}"
-    axes = _panel(figure, _MIXED, f"λA + (1 − λ)B with λ = {lam:g}: {size_of_it}", "black")
+    sizes = f"{count(pair.num_nodes, 'node')}, {count(len(edges), 'edge')}"
+    axes = _panel(figure, _MIXED, f"λA + (1 − λ)B with λ = {lam:g}: {sizes}", "black")
     draw_edges(axes, positions, edges, radius, widest)
-    draw_nodes(axes, positions, blend(*colours, lam), radius)
+    draw_nodes(axes, positions, fade(blend(*colours, lam), pair.node_weight), radius)
     if len(edges) <= _NUMBERED:
         draw_weights(axes, positions, edges, radius, 8.0 if len(edges) <= _NUMBERED / 2 else 7.0)
-    draw_node_key(figure, known, pair.sizes[0] != pair.sizes[1], _part(_NODE_KEY))
-    draw_edge_key(figure, pair, widest, _part(_EDGE_KEY))
+    draw_node_key(figure, known, pair.sizes[0] != pair.sizes[1], _fractions(_NODE_KEY))
+    draw_edge_key(figure, pair, widest, _fractions(_EDGE_KEY))
     return figure
 
 
 def _panel(figure: Figure, box: Box, title: str, colour: str) -> Axes:
     """Axes whose data units are points."""
-    axes = figure.add_axes(_part(box))
+    axes = figure.add_axes(_fractions(box))
     axes.set(xlim=(0, box[2]), ylim=(0, box[3]), xticks=[], yticks=[])
     axes.set_title(title, fontsize=10, pad=5, color=colour)
     axes.spines[:].set(color="#D0D0D0", linewidth=0.8)
     return axes
 
 
-def _part(box: Box) -> Box:
-    """A box as parts of the page."""
+def _fractions(box: Box) -> Box:
+    """A box of points as fractions of the page."""
     return box[0] / _PAGE[2], box[1] / _PAGE[3], box[2] / _PAGE[2], box[3] / _PAGE[3]
 
 

@@ -14,7 +14,7 @@ from ifmixup import mix
 from ifmixup.data import load
 from ifmixup.errors import InputError, MissingExtraError
 from ifmixup.report import draw_mixed_pair
-from ifmixup.report.node_colours import PALETTE
+from ifmixup.report.draw.colours import PALETTE
 
 
 def undirected(*edges):
@@ -120,7 +120,7 @@ def test_the_mix_is_that_of_mix(monkeypatch):
         asked.append(lam)
         return mix(a, b, lam, **options)
 
-    monkeypatch.setattr("ifmixup.report.pair.mix", spy)
+    monkeypatch.setattr("ifmixup.report.draw.pair.mix", spy)
     draw_mixed_pair(A, B, 0.6)
     assert asked == [1.0, 0.0, 0.6]
 
@@ -182,5 +182,5 @@ def test_importing_needs_no_extra(monkeypatch):
             monkeypatch.delitem(sys.modules, name)
     for name in ("matplotlib", "networkx"):
         monkeypatch.setitem(sys.modules, name, None)
-    for name in ("ifmixup.report", "ifmixup.report.feature_names", "ifmixup.report.save_figure"):
+    for name in ("ifmixup.report", "ifmixup.report.draw.colours", "ifmixup.report.save"):
         importlib.import_module(name)

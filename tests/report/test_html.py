@@ -2,7 +2,20 @@ import json
 
 import pytest
 
-from ifmixup.report.markup import Entry, Html, element, escape, json_script, notes, slug, table
+from ifmixup.report.chart import Grid
+from ifmixup.report.html import (
+    Entry,
+    Html,
+    Section,
+    element,
+    escape,
+    json_script,
+    legend,
+    notes,
+    plot,
+    slug,
+    table,
+)
 
 
 def test_text_is_escaped_once():
@@ -30,6 +43,17 @@ def test_what_json_does_not_have_is_refused():
         json_script({"x": float("nan")})
 
 
+def test_a_legend_and_a_plot():
+    assert legend([("<b>", "#ff0000")]) == (
+        '<ul class="legend"><li><i style="background:#ff0000"></i>&lt;b&gt;</li></ul>'
+    )
+    made = plot("a < b", "x", Html("<hr>"), wide=True, aria_label="A")
+    assert made == (
+        '<figure class="panel wide"><figcaption>a &lt; b</figcaption>'
+        '<div class="plot" id="x" role="img" aria-label="A"></div><hr></figure>'
+    )
+
+
 def test_a_table():
     rows = [[Entry("D", "name", columns=2)], [Entry("v", "name"), Entry("1", "higher", tint=0.5)]]
     made = table([[Entry("variant"), Entry("ours")]], [rows], "What")
@@ -43,3 +67,8 @@ def test_a_table():
 def test_a_name_for_links_and_files():
     assert slug("GCN: in ../the study!") == "gcn-in-the-study"
     assert slug("λ") == "unnamed"
+
+
+def test_the_charts_of_a_section():
+    grid = Grid("g", "", [])
+    assert Section("s", "S", [Html("<p></p>"), grid, grid]).grids == [grid, grid]

@@ -6,7 +6,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from ifmixup.errors import InputError, MissingExtraError
-from ifmixup.report.save_figure import check_output, save_figure
+from ifmixup.report.save import check_output, save_figure, save_text
 
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "pdf": b"%PDF-", "svg": b"<?xml"}
 
@@ -67,3 +67,17 @@ def test_the_extra_is_named(figure, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'ifmixup\[plot\]'"):
         save_figure(figure, tmp_path / "mix.png")
+
+
+def test_text_is_replaced_whole(tmp_path):
+    save_text("λ", tmp_path / "a.html")
+    save_text("other \ud800", tmp_path / "a.html")
+    assert (tmp_path / "a.html").read_text(encoding="utf-8") == "other \\ud800"
+    assert [path.name for path in tmp_path.iterdir()] == ["a.html"]
+
+
+def test_what_cannot_be_written_is_said(tmp_path):
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(InputError, match="cannot be written"):
+        save_text("x", tmp_path / "folder")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]

@@ -1,4 +1,4 @@
-"""A pair of graphs, the same pair padded, and their mix: what there is to draw, without drawing."""
+"""A pair of graphs, the same pair padded, and their mix: the data of a picture."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
 from ifmixup.mixing import mix
 
 Origin = Literal["both", "A", "B"]
-PLACES: dict[Origin, str] = {"both": "in both", "A": "only in A", "B": "only in B"}
-_DRAWN = ("x", "edge_index", "edge_weight")
+ORIGINS: dict[Origin, str] = {"both": "in both", "A": "only in A", "B": "only in B"}
+_DRAWN = ("x", "edge_index", "edge_weight", "node_weight")
 
 
 @dataclass(frozen=True)
@@ -35,12 +36,14 @@ class Pair:
         sizes: The numbers of nodes of A and of B before padding.
         features: The features of padded A, padded B and the mixed graph, each ``[n, d]``.
         edges: The edges of A, B and the mixed graph.
+        node_weight: How much of each node exists in the mixed graph, ``[n]``.
         lam: λ, the weight of A.
     """
 
     sizes: tuple[int, int]
     features: tuple[Tensor, Tensor, Tensor]
     edges: tuple[list[Edge], list[Edge], list[Edge]]
+    node_weight: Tensor
     lam: float
 
     @property
@@ -49,13 +52,13 @@ class Pair:
         return max(self.sizes)
 
     def weights(self) -> dict[Origin, list[float]]:
-        """The weights in the mixed graph by where the edges come from."""
-        found = {o: [e.weight for e in self.edges[2] if e.origin == o] for o in PLACES}
+        """The edge weights of the mixed graph, by the graph that the edges come from."""
+        found = {o: [e.weight for e in self.edges[2] if e.origin == o] for o in ORIGINS}
         return {origin: weights for origin, weights in found.items() if weights}
 
     def __str__(self) -> str:
         kinds = [
-            f"{len(weights)} {PLACES[origin]} (weight {weight_text(weights)})"
+            f"{len(weights)} {ORIGINS[origin]} (weight {weight_text(weights)})"
             for origin, weights in self.weights().items()
         ]
         size = f"{count(self.num_nodes, 'node')}, {count(len(self.edges[2]), 'edge')}"
@@ -63,26 +66,27 @@ class Pair:
 
 
 def take_pair(a: Data, b: Data, lam: float) -> Pair:
-    """Mix ``a`` and ``b`` and gather what a picture of it needs.
+    """Mix ``a`` and ``b`` and collect what a picture shows.
 
-    The padded graphs are the mixes at λ = 1 and λ = 0: all of one graph, on the nodes of the
-    larger.
+    The padded graphs are the mixes at λ = 1 and λ = 0: one graph on the nodes of the larger one.
     """
     drop = [name for name in {*a.keys(), *b.keys()} if name not in _DRAWN]
-    graphs = [mix(a, b, ratio, drop=drop) for ratio in (1.0, 0.0, lam)]
-    of_a, of_b, of_both = (_weights(graph) for graph in graphs)
+    padded_a, padded_b, mixed = (mix(a, b, ratio, drop=drop) for ratio in (1.0, 0.0, lam))
+    of_a, of_b, of_both = _weights(padded_a), _weights(padded_b), _weights(mixed)
     origins: dict[tuple[int, int], Origin] = {
         ends: ("both" if ends in of_a and ends in of_b else "A" if ends in of_a else "B")
         for ends in of_both
     }
+    sizes = int(a.num_nodes), int(b.num_nodes)
     return Pair(
-        sizes=(int(a.num_nodes), int(b.num_nodes)),
-        features=(_features(graphs[0]), _features(graphs[1]), _features(graphs[2])),
+        sizes=sizes,
+        features=(_cpu(padded_a.x), _cpu(padded_b.x), _cpu(mixed.x)),
         edges=(
             _lines(of_a, dict.fromkeys(of_a, "A")),
             _lines(of_b, dict.fromkeys(of_b, "B")),
             _lines(of_both, origins),
         ),
+        node_weight=_node_weight(mixed, sizes, lam),
         lam=lam,
     )
 
@@ -98,8 +102,16 @@ def count(how_many: int, thing: str) -> str:
     return f"{how_many} {thing}" if how_many == 1 else f"{how_many} {thing}s"
 
 
-def _features(graph: Data) -> Tensor:
-    return graph.x.detach().cpu()
+def _cpu(values: Tensor) -> Tensor:
+    return values.detach().cpu()
+
+
+def _node_weight(mixed: Data, sizes: tuple[int, int], lam: float) -> Tensor:
+    """The mixed graph's own node weights, else λ of A's nodes and 1 − λ of B's."""
+    if "node_weight" in mixed:
+        return _cpu(mixed.node_weight).double()
+    node = torch.arange(max(sizes))
+    return lam * (node < sizes[0]).double() + (1 - lam) * (node < sizes[1]).double()
 
 
 def _weights(graph: Data) -> dict[tuple[int, int], float]:
