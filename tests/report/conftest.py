@@ -3,19 +3,9 @@ import pytest
 from engine_here import Here
 from ifmixup.paper.reproduce import Scale, plan, reproduce
 from ifmixup.report.studies import gather
-from ifmixup.study.store import Store
-from ifmixup.study.study import save_studies
-from stored_runs import records_of, result, study_of
+from stored_runs import records_of, result, stored, study_of
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
-
-
-def stored(folder, study, records):
-    """A folder with a study and its runs."""
-    with Store(folder) as store:
-        store.merge(records.values())
-    save_studies(folder, [study])
-    return folder
 
 
 @pytest.fixture(scope="session")
