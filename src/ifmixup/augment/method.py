@@ -52,7 +52,7 @@ class Method(nn.Module):
                 x = graphs.nodes["x"] + self.std * plan
                 return replace(graphs, nodes={**graphs.nodes, "x": x})
 
-    A class that overrides ``draw`` or ``change`` has :attr:`keeps_undirected` and
+    A class that overrides ``draw``, ``change`` or ``loss`` has :attr:`keeps_undirected` and
     :attr:`per_graph` False, unless it says otherwise.
 
     Args:
@@ -88,7 +88,7 @@ class Method(nn.Module):
                     f"{cls.__name__} overrides {name}, which is the same for all methods. Override "
                     f"{instead}: they work on Graphs."
                 )
-        if "draw" in own or "change" in own:
+        if {"draw", "change", "loss"} & own.keys():
             for name in ("keeps_undirected", "per_graph"):
                 if name not in own:
                     setattr(cls, name, False)
