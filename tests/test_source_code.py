@@ -79,7 +79,11 @@ def test_comments_docstrings_and_formatting_do_not_change_it(folder):
     edit(folder / "nets.py", "# a comment", "# another one")
     edit(folder / "nets.py", '"""A network."""', '"""Another text,\n\n    longer."""')
     edit(folder / "nets.py", '"""A module."""', "")
-    edit(folder / "nets.py", "(self, in_channels, out_channels)", "(self,in_channels,\n  out_channels)")
+    edit(
+        folder / "nets.py",
+        "(self, in_channels, out_channels)",
+        "(self,in_channels,\n  out_channels)",
+    )
     edit(folder / "helper.py", "def", "# why\n\ndef")
     assert source_digest(load(folder)) == before
 
@@ -145,7 +149,9 @@ def test_an_edited_file_whose_old_code_is_still_loaded_is_refused(folder, monkey
     nets = importlib.import_module("nets")
     before = source_digest(nets.Net)
     edit(folder / "helper.py", "n + 0", "n + 12345")
-    with pytest.raises(ComponentError, match=r"helper.py was edited after Net was imported.*reload"):
+    with pytest.raises(
+        ComponentError, match=r"helper.py was edited after Net was imported.*reload"
+    ):
         source_digest(nets.Net)
     importlib.reload(importlib.import_module("helper"))
     old = nets.Net

@@ -13,6 +13,7 @@ import os
 import sys
 import sysconfig
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -168,7 +169,7 @@ def _files(first: Path, package: str = "") -> dict[str, Path]:
 
 def _imports(path: Path, folder: Path, package: str) -> Iterator[Path]:
     """Where the modules that a file imports would be, if they are in ``folder``."""
-    for node in ast.walk(_parsed(path)):
+    for node in ast.walk(_parsed(path)[0]):
         base, names = folder, []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -188,17 +189,24 @@ def _imports(path: Path, folder: Path, package: str) -> Iterator[Path]:
                 yield inside / "__init__.py"
 
 
-def _parsed(path: Path) -> ast.Module:
+def _parsed(path: Path) -> tuple[ast.Module, str]:
+    """The code of a file, and its text without comments, docstrings and formatting."""
     try:
-        return ast.parse(path.read_bytes())
+        return _parsed_content(path.read_bytes())
     except SyntaxError as error:
         raise ComponentError(
             f"{path.name}, line {error.lineno}, is not valid Python: {error.msg}."
         ) from error
 
 
+@lru_cache(maxsize=256)
+def _parsed_content(content: bytes) -> tuple[ast.Module, str]:
+    tree = ast.parse(content)
+    return tree, _unparse(tree)
+
+
 def _normal(path: Path) -> str:
-    return _unparse(_parsed(path))
+    return _parsed(path)[1]
 
 
 def _unparse(tree: ast.AST) -> str:

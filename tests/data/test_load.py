@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -316,3 +318,16 @@ def test_a_table_in_the_home_folder(table, monkeypatch):
 def test_parts_of_nothing():
     with pytest.raises(InputError, match="at least 1 row; got 0"):
         next(read_in_parts("MUTAG", 0, encoder=FeatureEncoder(())))
+
+
+def test_optional_and_slow_packages_are_not_imported_before_they_are_needed():
+    code = (
+        "import sys, torch_geometric.data\n"
+        "before = set(sys.modules)\n"
+        "import ifmixup.data\n"
+        "print(*{name.partition('.')[0] for name in set(sys.modules) - before})"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(found.stdout.split())
+    assert "ifmixup" in loaded
+    assert not loaded & {"scipy", "sklearn", "pandas", "rdkit", "networkx", "ogb", "pyarrow"}

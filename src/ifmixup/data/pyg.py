@@ -102,9 +102,14 @@ def as_graphs(graphs: Any) -> list[Data]:
             f"Expected a list of PyG Data, a PyG dataset, or a NumPy array of Data; got "
             f"{type(graphs).__name__}."
         )
-    found = [_data(graph, index) for index, graph in enumerate(graphs)]
+    found = list(graphs)
     if not found:
         raise InputError("Got no graphs: 0 sample(s), while a minimum of 1 is required.")
+    for index, graph in enumerate(found):
+        if not isinstance(graph, Data):
+            raise InputTypeError(
+                f"Expected PyG Data in the list; item {index} is a {type(graph).__name__}."
+            )
     return found
 
 
