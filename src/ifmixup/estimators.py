@@ -20,15 +20,14 @@ from torch_geometric.data import Data
 
 from ifmixup.components import Component, check_complete, resolve
 from ifmixup.data import FeatureEncoder
+from ifmixup.data.pyg import as_graphs
+from ifmixup.data.user_targets import labels_of, number_classes, values_of
 from ifmixup.errors import InputError, InputTypeError, unknown_name
 from ifmixup.prediction.predictor import Predictor
-from ifmixup.training.class_labels import labels_of, number_classes
 from ifmixup.training.fit import epoch_bar, train
-from ifmixup.training.graph_list import as_graphs
 from ifmixup.training.packed import PackedDataset, pack
-from ifmixup.training.recommended import takes_edge_attr
 from ifmixup.training.settings import Settings, setting_types
-from ifmixup.training.value_targets import values_of
+from ifmixup.training.trainer import asks_for_edge_attr
 
 E = TypeVar("E", bound="GraphEstimator")
 _COMPONENTS = ("model", "method")
@@ -129,7 +128,7 @@ class GraphEstimator(BaseEstimator):
         settings = Settings.of({name: getattr(self, name) for name in setting_types()})
         if settings.use_edge_attr is None:
             has = graphs[0].get("edge_attr") is not None
-            settings = settings.with_(use_edge_attr=has and takes_edge_attr(model))
+            settings = settings.with_(use_edge_attr=has and asks_for_edge_attr(model.spec))
         if len(graphs) < 2:
             raise InputError("At least two graphs are needed to fit; got 1 sample.")
         # One number seeds the run, whatever kind of state was given.
