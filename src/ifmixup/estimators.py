@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 from torch_geometric.data import Data
 
-from ifmixup.components import Component, check_complete, resolve
+from ifmixup.components import Component, check_complete, foreign, resolve
 from ifmixup.data import FeatureEncoder
 from ifmixup.data.pyg import as_graphs
 from ifmixup.data.user_targets import labels_of, number_classes, values_of
@@ -81,7 +81,8 @@ class GraphEstimator(BaseEstimator):
                     f"{unknown_name('parameter', name, _parameters())} Options of the model and of "
                     f"the method begin with model__ and method__, such as model__num_layers=3."
                 )
-        vars(self).update(given | options)
+        for name, value in (given | options).items():
+            setattr(self, name, value)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """All parameters by name, options of the model and of the method included."""
@@ -92,7 +93,8 @@ class GraphEstimator(BaseEstimator):
         """Set parameters by name; options too, such as ``model__num_layers=3``."""
         options = {name: value for name, value in params.items() if _is_option(name)}
         super().set_params(**{name: params[name] for name in params if name not in options})
-        vars(self).update(options)
+        for name, value in options.items():
+            setattr(self, name, value)
         return self
 
     def _component(self, kind: str) -> Component:
@@ -128,7 +130,9 @@ class GraphEstimator(BaseEstimator):
         settings = Settings.of({name: getattr(self, name) for name in setting_types()})
         if settings.use_edge_attr is None:
             has = graphs[0].get("edge_attr") is not None
-            settings = settings.with_(use_edge_attr=has and asks_for_edge_attr(model.spec))
+            settings = settings.with_(
+                use_edge_attr=has and foreign(model.spec) and asks_for_edge_attr(model.spec)
+            )
         if len(graphs) < 2:
             raise InputError("At least two graphs are needed to fit; got 1 sample.")
         # One number seeds the run, whatever kind of state was given.
