@@ -20,15 +20,14 @@ from torch_geometric.data import Data
 
 from ifmixup.components import Component, check_complete, resolve
 from ifmixup.data import FeatureEncoder
+from ifmixup.data.pyg import as_graphs
+from ifmixup.data.user_targets import labels_of, number_classes, values_of
 from ifmixup.errors import InputError, InputTypeError, unknown_name
 from ifmixup.prediction.predictor import Predictor
-from ifmixup.training.class_labels import labels_of, number_classes
 from ifmixup.training.fit import epoch_bar, train
-from ifmixup.training.graph_list import as_graphs
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import takes_edge_attr
 from ifmixup.training.settings import Settings, setting_types
-from ifmixup.training.value_targets import values_of
 
 E = TypeVar("E", bound="GraphEstimator")
 _COMPONENTS = ("model", "method")
@@ -82,7 +81,7 @@ class GraphEstimator(BaseEstimator):
                     f"{unknown_name('parameter', name, _parameters())} Options of the model and of "
                     f"the method begin with model__ and method__, such as model__num_layers=3."
                 )
-        vars(self).update(given | options)
+        self.__dict__.update(given | options)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """All parameters by name, options of the model and of the method included."""
@@ -93,7 +92,7 @@ class GraphEstimator(BaseEstimator):
         """Set parameters by name; options too, such as ``model__num_layers=3``."""
         options = {name: value for name, value in params.items() if _is_option(name)}
         super().set_params(**{name: params[name] for name in params if name not in options})
-        vars(self).update(options)
+        self.__dict__.update(options)
         return self
 
     def _component(self, kind: str) -> Component:

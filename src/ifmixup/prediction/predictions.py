@@ -14,7 +14,7 @@ from typing import IO
 
 from torch import Tensor
 
-from ifmixup.data.parts import Part
+from ifmixup.data.load import Part
 from ifmixup.errors import InputError
 from ifmixup.prediction.predictor import BATCH_SIZE, Predictor
 from ifmixup.safe_io import atomically, printable
@@ -56,7 +56,7 @@ def predictions(
 
     Args:
         predictor: The trained model.
-        parts: What :func:`~ifmixup.data.parts.read_in_parts` gives.
+        parts: What :func:`~ifmixup.data.load.read_in_parts` gives.
         batch_size: How many graphs at once.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
     """

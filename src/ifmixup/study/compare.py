@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,7 @@ def compare(
     retry_failed: bool = False,
     progress: bool = True,
     settings: Settings | None = None,
+    config: Mapping[str, Any] | None = None,
     **changes: Any,
 ) -> Comparison:
     """Train every model with every method on the same folds, and compare with ``none``.
@@ -86,6 +87,7 @@ def compare(
         progress: Whether to show how far it is.
         settings: How to train; by default what is recommended for the dataset and the model
             (:mod:`ifmixup.training.recommended`).
+        config: What ``study.json`` says of how the study was made: plain values by name.
         **changes: Settings and options by name, such as ``epochs=100`` or ``num_layers=3``. An
             option goes to every model and method that has it.
     """
@@ -117,7 +119,8 @@ def compare(
         )
         if runner.pending(study.specs()):
             runner.check(study)
-        study = replace(study, notes=(*changed_code(study, store), *study.notes))
+        notes = (*changed_code(study, store), *study.notes)
+        study = replace(study, notes=notes, config=dict(config or {}))
         cut.save_in(place)
         if search == "halving":
             study = halve(study, store, runner.execute)

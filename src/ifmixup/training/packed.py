@@ -14,11 +14,11 @@ from torch_geometric.data import Batch, Data, InMemoryDataset
 
 from ifmixup.batch import to_batch
 from ifmixup.data.dataset import check_metric
-from ifmixup.data.describe import continuous
+from ifmixup.data.statistics import continuous
+from ifmixup.data.targets import as_target, infer_task
 from ifmixup.edges import check_edge_index
 from ifmixup.errors import InputError
 from ifmixup.graphs import Graphs, pointers, select
-from ifmixup.training.target import as_target, infer_task
 
 _KEPT = ("x", "edge_index", "edge_attr", "edge_weight")
 _KNOWN = ("task", "metric", "class_names", "encoder", "continuous")
@@ -110,9 +110,9 @@ class PackedDataset:
                 for name, value in level.items()
             }
 
-        levels = (moved(level) for level in (graphs.nodes, graphs.edges, graphs.graphs))
-        pointers = graphs.node_ptr.to(device), graphs.edge_ptr.to(device)
-        return replace(self, graphs=Graphs(*levels, *pointers))
+        nodes, edges, own = (moved(each) for each in (graphs.nodes, graphs.edges, graphs.graphs))
+        node_ptr, edge_ptr = graphs.node_ptr.to(device), graphs.edge_ptr.to(device)
+        return replace(self, graphs=Graphs(nodes, edges, own, node_ptr, edge_ptr))
 
     def to_dict(self) -> dict[str, Any]:
         """As tensors and plain values, to be saved or sent."""

@@ -87,7 +87,8 @@ def starting_point(
 
 def takes_edge_attr(model: Component) -> bool:
     """Whether a model of the user's asks for edge attributes; ours get them when told to."""
-    return foreign(model.spec) and "edge_attr" in inspect.signature(model.cls.forward).parameters
+    forward: Any = getattr(model.cls, "forward", None)
+    return foreign(model.spec) and "edge_attr" in inspect.signature(forward).parameters
 
 
 def _where_default(component: Component, options: dict[str, Any]) -> Component:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -17,8 +17,8 @@ from ifmixup.augment import Method
 from ifmixup.components import ClassSpec, build, user_code
 from ifmixup.errors import InputError, TrainingError
 from ifmixup.graphs import Graphs, cut, is_undirected, select
+from ifmixup.nn.graph_model import GraphModel
 from ifmixup.nn.inputs import GraphsModel
-from ifmixup.nn.model import GraphModel
 from ifmixup.training.metrics import loss_of, metrics, number_known
 from ifmixup.training.optimizer import make_optimizer
 from ifmixup.training.packed import PackedDataset
@@ -228,23 +228,26 @@ class Trainer:
         values = torch.stack(losses).cpu().double().numpy()
         return float(np.average(values, weights=weights)) if any(weights) else 0.0
 
+    @property
+    def _own_loss(self) -> bool:
+        """Whether the method computes the loss itself, from batches as they are."""
+        return type(self.method).loss is not Method.loss
+
     def _losses(self) -> Iterator[tuple[Graphs, Tensor]]:
         """The graphs and the loss of each step."""
-        own_loss = type(self.method).loss is not Method.loss
-        for graphs in self._training_batches(cut if own_loss else self.method.take):
-            if own_loss:
+        for graphs in self._training_batches():
+            if self._own_loss:
                 yield graphs, self.method.loss(self.training_model, graphs, self.loss)
             else:
                 yield graphs, self.loss(self.training_model(graphs), graphs.graphs["y"])
 
-    def _training_batches(
-        self, take: Callable[[Graphs, list[Tensor]], list[Graphs]] | None = None
-    ) -> Iterator[Graphs]:
-        """The graphs of each step of an epoch, changed by the method unless ``take`` is given."""
+    def _training_batches(self) -> Iterator[Graphs]:
+        """The graphs of each step of an epoch, changed unless the method's loss does that."""
         indices = self._indices()
+        take = cut if self._own_loss else self.method.take
         while batches := list(islice(indices, self.batches_at_once)):
             began = time.perf_counter()
-            taken = (take or self.method.take)(self.graphs, batches)
+            taken = take(self.graphs, batches)
             self.prepare_seconds += time.perf_counter() - began
             yield from taken
 
