@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -18,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 from torch_geometric.data import Data
 
-from ifmixup.components import Component, check_complete, resolve
+from ifmixup.components import Component, check_complete, foreign, resolve
 from ifmixup.data import FeatureEncoder
 from ifmixup.data.pyg import as_graphs
 from ifmixup.data.user_targets import labels_of, number_classes, values_of
@@ -26,7 +27,6 @@ from ifmixup.errors import InputError, InputTypeError, unknown_name
 from ifmixup.prediction.predictor import Predictor
 from ifmixup.training.fit import epoch_bar, train
 from ifmixup.training.packed import PackedDataset, pack
-from ifmixup.training.recommended import takes_edge_attr
 from ifmixup.training.settings import Settings, setting_types
 
 E = TypeVar("E", bound="GraphEstimator")
@@ -126,9 +126,10 @@ class GraphEstimator(BaseEstimator):
         """
         model, method = (self._component(kind) for kind in _COMPONENTS)
         settings = Settings.of({name: getattr(self, name) for name in setting_types()})
-        if settings.use_edge_attr is None:
-            has = graphs[0].get("edge_attr") is not None
-            settings = settings.with_(use_edge_attr=has and takes_edge_attr(model))
+        edge_attr = settings.use_edge_attr
+        if edge_attr is None:
+            named = "edge_attr" in inspect.signature(getattr(model.cls, "forward")).parameters
+            edge_attr = named and foreign(model.spec) and graphs[0].get("edge_attr") is not None
         if len(graphs) < 2:
             raise InputError("At least two graphs are needed to fit; got 1 sample.")
         # One number seeds the run, whatever kind of state was given.
@@ -142,7 +143,7 @@ class GraphEstimator(BaseEstimator):
                 settings,
                 model.spec,
                 method.spec,
-                _packed(graphs, targets, task, edge_attr=bool(settings.use_edge_attr)),
+                _packed(graphs, targets, task, edge_attr=edge_attr),
                 train=kept,
                 validation=held_out,
                 patience=self.patience if self.early_stopping else None,

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from ifmixup.augment import Method
 from ifmixup.batch import to_batch
-from ifmixup.check_model import check_model
 from ifmixup.components import ClassSpec, foreign
 from ifmixup.errors import ComponentError
 from ifmixup.graphs import select
+from ifmixup.model_check import check_model
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run import reproducible
 from ifmixup.training.settings import Settings
@@ -64,12 +64,8 @@ def _few(data: PackedDataset) -> Tensor:
 
 
 def _check_output(trainer: Trainer, model: ClassSpec, data: PackedDataset) -> None:
-    trainer.evaluate("test")
-    graphs = select(trainer.data.graphs, trainer.train[:2])
-    trainer.model.eval()
-    with torch.no_grad():
-        out = trainer.evaluation_model(graphs)
-    wanted = (graphs.num_graphs, data.num_outputs)
+    out = trainer.outputs("test")[0]
+    wanted = (2, data.num_outputs)
     if not isinstance(out, Tensor) or tuple(out.shape) != wanted:
         given = f"shape {list(out.shape)}" if isinstance(out, Tensor) else type(out).__name__
         what = {"classes": "classes", "labels": "labels", "values": "values"}[data.task]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 from ifmixup.components import Component, foreign, set_options
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.settings import Settings, setting_types
+from ifmixup.training.trainer import with_edge_attr
 
 
 @dataclass(frozen=True)
@@ -79,16 +79,8 @@ def starting_point(
     options = {name: value for name, value in changes.items() if name not in own}
     start = recommended(data, model, method)
     changed_model, changed_method = set_options([start.model, start.method], options)
-    base = (settings or start.settings).with_(**own)
-    if base.use_edge_attr is None:
-        base = base.with_(use_edge_attr=takes_edge_attr(model) and data.edge_dim is not None)
+    base = with_edge_attr((settings or start.settings).with_(**own), model.spec, data)
     return Recommendation(base, changed_model, changed_method, start.origin)
-
-
-def takes_edge_attr(model: Component) -> bool:
-    """Whether a model of the user's asks for edge attributes; ours get them when told to."""
-    forward: Any = getattr(model.cls, "forward", None)
-    return foreign(model.spec) and "edge_attr" in inspect.signature(forward).parameters
 
 
 def _where_default(component: Component, options: dict[str, Any]) -> Component:
