@@ -128,7 +128,8 @@ class GraphEstimator(BaseEstimator):
         settings = Settings.of({name: getattr(self, name) for name in setting_types()})
         edge_attr = settings.use_edge_attr
         if edge_attr is None:
-            named = "edge_attr" in inspect.signature(getattr(model.cls, "forward")).parameters
+            cls: Any = model.cls
+            named = "edge_attr" in inspect.signature(cls.forward).parameters
             edge_attr = named and foreign(model.spec) and graphs[0].get("edge_attr") is not None
         if len(graphs) < 2:
             raise InputError("At least two graphs are needed to fit; got 1 sample.")
