@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -28,6 +27,7 @@ from ifmixup.prediction.predictor import Predictor
 from ifmixup.training.fit import epoch_bar, train
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.settings import Settings, setting_types
+from ifmixup.training.trainer import asks_for_edge_attr
 
 E = TypeVar("E", bound="GraphEstimator")
 _COMPONENTS = ("model", "method")
@@ -81,7 +81,8 @@ class GraphEstimator(BaseEstimator):
                     f"{unknown_name('parameter', name, _parameters())} Options of the model and of "
                     f"the method begin with model__ and method__, such as model__num_layers=3."
                 )
-        self.__dict__.update(given | options)
+        for name, value in (given | options).items():
+            setattr(self, name, value)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """All parameters by name, options of the model and of the method included."""
@@ -92,7 +93,8 @@ class GraphEstimator(BaseEstimator):
         """Set parameters by name; options too, such as ``model__num_layers=3``."""
         options = {name: value for name, value in params.items() if _is_option(name)}
         super().set_params(**{name: params[name] for name in params if name not in options})
-        self.__dict__.update(options)
+        for name, value in options.items():
+            setattr(self, name, value)
         return self
 
     def _component(self, kind: str) -> Component:
@@ -126,11 +128,11 @@ class GraphEstimator(BaseEstimator):
         """
         model, method = (self._component(kind) for kind in _COMPONENTS)
         settings = Settings.of({name: getattr(self, name) for name in setting_types()})
-        edge_attr = settings.use_edge_attr
-        if edge_attr is None:
-            cls: Any = model.cls
-            named = "edge_attr" in inspect.signature(cls.forward).parameters
-            edge_attr = named and foreign(model.spec) and graphs[0].get("edge_attr") is not None
+        if settings.use_edge_attr is None:
+            has = graphs[0].get("edge_attr") is not None
+            settings = settings.with_(
+                use_edge_attr=has and foreign(model.spec) and asks_for_edge_attr(model.spec)
+            )
         if len(graphs) < 2:
             raise InputError("At least two graphs are needed to fit; got 1 sample.")
         # One number seeds the run, whatever kind of state was given.
@@ -144,7 +146,7 @@ class GraphEstimator(BaseEstimator):
                 settings,
                 model.spec,
                 method.spec,
-                _packed(graphs, targets, task, edge_attr=edge_attr),
+                _packed(graphs, targets, task, edge_attr=bool(settings.use_edge_attr)),
                 train=kept,
                 validation=held_out,
                 patience=self.patience if self.early_stopping else None,

@@ -323,10 +323,7 @@ def with_edge_attr(settings: Settings, model: ClassSpec, data: PackedDataset) ->
     """The same settings with ``use_edge_attr`` decided: a user's model gets what it asks for."""
     if settings.use_edge_attr is False:
         return settings
-    cls: Any = find_class("model", model)
-    asks = "edge_attr" in inspect.signature(cls.forward).parameters
-    if not foreign(model):  # all of ours name it, but not all can read it
-        asks = "edge_dim" in inspect.signature(cls).parameters
+    asks = asks_for_edge_attr(model)
     if settings.use_edge_attr is None:
         asked = foreign(model) and asks and data.edge_dim is not None
         return settings.with_(use_edge_attr=asked)
@@ -338,6 +335,14 @@ def with_edge_attr(settings: Settings, model: ClassSpec, data: PackedDataset) ->
             f"does; one of your own names edge_attr in its forward. Or leave use_edge_attr out."
         )
     return settings
+
+
+def asks_for_edge_attr(model: ClassSpec) -> bool:
+    """Whether a model can read edge attributes."""
+    cls: Any = find_class("model", model)
+    if foreign(model):
+        return "edge_attr" in inspect.signature(cls.forward).parameters
+    return "edge_dim" in inspect.signature(cls).parameters  # all of ours have it in forward
 
 
 def _scaling(data: PackedDataset, train: Tensor) -> Scaling:
