@@ -64,10 +64,14 @@ def as_type(name: str, value: Any, hint: Any) -> Plain:
 def parse(name: str, text: str, hint: Any) -> Plain:
     """The value that ``text`` stands for, as typed on a command line.
 
-    ``none`` is None, ``true`` and ``false`` are booleans, where ``hint`` allows them.
+    ``none`` is None, ``true`` and ``false`` are booleans, where ``hint`` allows them; ``[16, 32]``
+    is a tuple.
     """
     allowed = _alternatives(hint)
     word = text.strip()
+    several = next((kind for kind in allowed if _fits((), kind)), None)
+    if (several or not allowed) and word[:1] in ("[", "(") and word[-1:] in ("]", ")"):
+        return _parse_items(name, word[1:-1], several)
     readings: list[Any] = []
     if word.lower() in ("none", "null"):
         readings.append(None)
@@ -82,7 +86,12 @@ def parse(name: str, text: str, hint: Any) -> Plain:
     for value in readings:
         if is_plain(value) and (not allowed or any(_fits(value, kind) for kind in allowed)):
             return value
-    return as_type(name, readings[0], hint)
+    return _parse_items(name, word, several) if several else as_type(name, readings[0], hint)
+
+
+def _parse_items(name: str, text: str, hint: Any) -> Plain:
+    item = next(iter(get_args(hint)), None)
+    return tuple(parse(name, part, item) for part in text.split(",") if part.strip())
 
 
 def describe(hint: Any) -> str:

@@ -113,8 +113,8 @@ def _named(
     ]
     if having and not near:
         raise InputError(
-            f"{word} is an option of {_and(having)}, which {'is' if len(having) == 1 else 'are'} "
-            f"not among the chosen: {', '.join(each.name for each in components)}."
+            f"{word} is an option of {_and(having)}; the chosen are "
+            f"{_and([each.name for each in components])}."
         )
     listed = ", ".join(f"--{_dashed(option)}" for option in sorted(own)) or "none"
     raise InputError(
@@ -132,10 +132,14 @@ def _value(
         each for each in components if each.takes(name)
     ]
     hint = _hint(takers[0], name)
-    if flag is not None or (not texts and bool in _kinds(hint)):
-        if texts or bool not in _kinds(hint):
-            shown = f"--no-{_dashed(name)}"
-            raise InputError(f"{shown} takes no value, and {option} must be yes or no to have it.")
+    yes_or_no = bool in _kinds(hint)
+    if flag is not None and (texts or not yes_or_no):
+        raise InputError(
+            f"--no-{_dashed(name)} takes no value; got {texts[0]!r}."
+            if yes_or_no
+            else f"{option} is not a yes-or-no option. Write {option} {_example(hint)}."
+        )
+    if not texts and yes_or_no:
         return flag is None
     if not texts:
         raise InputError(f"{option} needs a value, such as {option} {_example(hint)}.")
@@ -159,19 +163,24 @@ def options_help() -> str:
         for (name, metavar, shown), having in rows.items():
             everyone = having == registry.names()
             who = f"all {registry.kind}s" if everyone else ", ".join(having)
-            head = f"  --{_dashed(name)} {metavar}".rstrip()
+            head = f"  --{_dashed(name)} {metavar}" if metavar else f"  --[no-]{_dashed(name)}"
             lines += _wrapped(f"{head:<28}  {who} ({shown})", "", " " * 30)
     return "\n".join(lines)
 
 
 def _metavar(option: Option) -> str:
     """``INT``, ``FLOAT``, ``{sum,mean,max}``; nothing for a flag."""
-    names = [
-        "{" + ",".join(map(str, kind)) + "}" if isinstance(kind, tuple) else kind.__name__.upper()
-        for kind in _kinds(option.hint, literals=True)
-        if kind not in (type(None), bool)
+    kinds = [kind for kind in _kinds(option.hint, literals=True) if kind is not type(None)]
+    if kinds == [bool]:
+        return ""
+    names = {int: "INT", float: "FLOAT", str: "STR", bool: "true|false"}
+    texts = [
+        "{" + ",".join(map(str, kind)) + "}"
+        if isinstance(kind, tuple)
+        else names.get(kind, "VALUE ..." if issubclass(tuple, kind) else "VALUE")
+        for kind in kinds
     ]
-    return "|".join(names) if names or option.hint is not None else "VALUE"
+    return "|".join(texts) or "VALUE"
 
 
 def _kinds(hint: Any, *, literals: bool = False) -> list[Any]:
