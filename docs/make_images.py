@@ -20,8 +20,8 @@ from torch_geometric.utils import to_dense_adj, to_undirected
 import ifmixup
 from ifmixup.data import load
 from ifmixup.report import draw_mixed_pair
-from ifmixup.report.feature_names import feature_names
-from ifmixup.report.save_figure import save_figure
+from ifmixup.report.draw.colours import feature_names
+from ifmixup.report.save import save_figure
 from ifmixup.training import Settings
 
 IMAGES = Path(__file__).parent / "images"

@@ -20,7 +20,7 @@ from ifmixup.paper.search import FIRST
 from ifmixup.paper.steadiness import steadiness_table
 from ifmixup.report.matplotlib_chart import draw
 from ifmixup.report.report import save_tables
-from ifmixup.report.save_figure import save_figure
+from ifmixup.report.save import save_figure
 from ifmixup.report.sections.learning_curves import learning_curves
 from ifmixup.report.studies import Studies, gather
 from ifmixup.safe_io import atomically

@@ -1,7 +1,7 @@
 """An engine for tests: runs in this process, counts, and fails when told to."""
 
 from ifmixup.study.engines.engine import Outcome
-from ifmixup.training import run
+from ifmixup.training.run import run
 
 
 class Here:

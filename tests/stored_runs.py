@@ -1,26 +1,43 @@
-"""Runs to store, without training any."""
+"""Synthetic runs and studies, without training."""
 
 import os
 import traceback
 from contextlib import contextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 
+from ifmixup.components import resolve, set_options
 from ifmixup.errors import StoreError
 from ifmixup.study.engines.engine import Outcome
+from ifmixup.study.grid import expand
+from ifmixup.study.record import Record
+from ifmixup.study.splits import Splits
 from ifmixup.study.store import Store
-from ifmixup.training import RunResult, RunSpec, Settings
+from ifmixup.study.study import Study, make_trial
+from ifmixup.training.run import RunResult
+from ifmixup.training.run_spec import Fold, RunSpec
+from ifmixup.training.settings import Settings, setting_types
+
+DATA = "d" * 24
 
 
-def spec(fold=0, *, dataset="MUTAG", protocol="holdout", repeat=0, **settings):
+def spec(fold=0, *, dataset="MUTAG", repeat=0, model="gcn", method="none", **changes):
+    """A run; ``changes`` are parts of the spec, settings, or options of the model or the method."""
+    parts = {"data": DATA, "split": "s" * 24, "seed": 0}
+    parts |= {name: changes.pop(name) for name in list(changes) if name in parts}
+    settings = {name: changes.pop(name) for name in list(changes) if name in setting_types()}
+    found = [resolve("model", model), resolve("method", method)]
+    unknown = [name for name in changes if not any(each.takes(name) for each in found)]
+    assert not unknown, f"neither {model} nor {method} takes {unknown}"
+    specs = [each.spec for each in set_options(found, changes)]
     return RunSpec(
         dataset=dataset,
-        data="d" * 24,
-        settings=Settings(epochs=2, **settings),
-        protocol=protocol,
         repeat=repeat,
         fold=fold,
-        split="s" * 24,
-        seed=0,
+        settings=Settings(**{"epochs": 2, **settings}),
+        model=specs[0],
+        method=specs[1],
+        **parts,
     )
 
 
@@ -32,10 +49,113 @@ RESULT = RunResult(
 )
 
 
+def result(test=(0.5, 2 / 3), *, validation=None, losses=None, metric="accuracy", **metrics):
+    """What a run measured: ``test`` and ``validation`` by epoch, and metrics after the last one."""
+    losses = losses or [1 / (2 + epoch) for epoch in range(len(test))]
+    curves = {"train_loss": list(losses), f"test_{metric}": list(test), "test_loss": list(losses)}
+    if validation is not None:
+        curves |= {f"validation_{metric}": list(validation), "validation_loss": list(losses)}
+    return RunResult(curves, {metric: test[-1], "nll": 0.7, "ece": 0.1, **metrics}, 1.25, 0.125)
+
+
+def record(run, found=RESULT, *, error=None):
+    """The record of a spec: done with a result, or failed with an error."""
+    return Record(
+        key=run.key,
+        spec=run,
+        status="done" if error is None else "failed",
+        result=found if error is None else None,
+        error=error,
+        versions={"torch": "2"},
+        host="here",
+        finished_at="2026-01-01T00:00:00.000000+00:00",
+    )
+
+
+def splits_of(folds=5, repeats=1, *, dataset="MUTAG", data=DATA):
+    """Folds of ten graphs each, two of the others for validation."""
+    made = []
+    for repeat in range(repeats):
+        for fold in range(folds):
+            test = tuple((10 * fold + i + repeat) % (10 * folds) for i in range(10))
+            rest = [graph for graph in range(10 * folds) if graph not in test]
+            made.append(Fold(repeat, fold, tuple(rest[2:]), tuple(rest[:2]), test))
+    return Splits(dataset, data, 0, tuple(made))
+
+
+def study_of(
+    models=("gcn",),
+    methods=("none", "ifmixup"),
+    *,
+    datasets=("MUTAG",),
+    protocols=("holdout",),
+    folds=5,
+    repeats=1,
+    grid=None,
+    name=None,
+    title=None,
+    metric="accuracy",
+    notes=(),
+    **settings,
+):
+    """A study of every model with every method, each compared with ``none`` or the first one.
+
+    ``grid`` has lists of values by name, as :func:`ifmixup.compare` takes them.
+    """
+    trials = []
+    for dataset in datasets:
+        data = SimpleNamespace(name=dataset, fingerprint=(dataset + DATA)[:24])
+        splits = splits_of(folds, repeats, dataset=dataset, data=data.fingerprint)
+        for protocol in protocols:
+            for model in (resolve("model", each) for each in models):
+                found = [resolve("method", each) for each in methods]
+                base = next((each for each in found if each.name == "none"), found[0])
+                for method in found:
+                    candidates = expand(
+                        Settings(**{"epochs": 2, **settings}), model, method, grid or {}
+                    )
+                    against = None if method is base else f"{model.name} {base.name}"
+                    trials.append(
+                        make_trial(
+                            model,
+                            method,
+                            data,
+                            splits,
+                            candidates,
+                            protocol=protocol,
+                            against=against,
+                        )
+                    )
+    name = name or datasets[0]
+    return Study(name, title or f"{name}: a study", metric, tuple(trials), tuple(notes))
+
+
+def records_of(study, measure):
+    """Records of a study's runs, by key.
+
+    ``measure(spec, validated)`` gives a result, an error as text, or None for a missing run;
+    ``validated`` says whether the run's fold has validation graphs.
+    """
+    validated = {
+        split
+        for trial in study.trials
+        if trial.protocol == "holdout"
+        for _, _, split in trial.folds
+    }
+    found = {}
+    for run in study.specs():
+        got = measure(run, run.split in validated)
+        if isinstance(got, str):
+            found[run.key] = record(run, error=got)
+        elif got is not None:
+            found[run.key] = record(run, got)
+    return found
+
+
 def done(fold=0, *, accuracy=2 / 3, **options):
     metrics = {**RESULT.metrics, "accuracy": accuracy}
-    result = replace(RESULT, curves=dict(RESULT.curves), metrics=metrics)
-    return Outcome(spec(fold, **options), result=result, host="here", versions={"torch": "2"})
+    found = replace(RESULT, curves=dict(RESULT.curves), metrics=metrics)
+    return Outcome(spec(fold, **options), result=found, host="here", versions={"torch": "2"})
 
 
 def failed(fold=0, error="out of memory", **options):
@@ -62,7 +182,7 @@ def fill(store):
 
 
 def everything(folder):
-    """All that a store holds, as text, so that NaN equals NaN."""
+    """All that a store holds, as text, because NaN does not equal NaN."""
     with Store(folder, read_only=True) as store:
         return [repr(record) for record in store.records()]
 

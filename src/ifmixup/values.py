@@ -47,8 +47,7 @@ def as_type(name: str, value: Any, hint: Any) -> Plain:
     """
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a NumPy or torch number
         value = value.item()
-    if isinstance(value, list):
-        value = tuple(value)
+    value = _as_tuple(value)
     if not is_plain(value):
         raise InputError(f"{name} must be {describe(hint)}; got {short(value)}.")
     allowed = _alternatives(hint)
@@ -64,15 +63,15 @@ def as_type(name: str, value: Any, hint: Any) -> Plain:
 def parse(name: str, text: str, hint: Any) -> Plain:
     """The value that ``text`` stands for, as typed on a command line.
 
-    ``none`` is None, ``true`` and ``false`` are booleans, where ``hint`` allows them; ``[16, 32]``
-    is a tuple.
+    ``none`` is None, ``true`` and ``false`` are booleans, ``[1, 2]`` is a tuple, where ``hint``
+    allows them.
     """
     allowed = _alternatives(hint)
     word = text.strip()
-    several = next((kind for kind in allowed if _fits((), kind)), None)
-    if (several or not allowed) and word[:1] in ("[", "(") and word[-1:] in ("]", ")"):
-        return _parse_items(name, word[1:-1], several)
     readings: list[Any] = []
+    if word[:1] + word[-1:] in ("[]", "()"):
+        parts = [part for part in word[1:-1].split(",") if part.strip()]
+        readings.append(tuple(parse(name, part, None) for part in parts))
     if word.lower() in ("none", "null"):
         readings.append(None)
     if word.lower() in ("true", "false"):
@@ -86,12 +85,7 @@ def parse(name: str, text: str, hint: Any) -> Plain:
     for value in readings:
         if is_plain(value) and (not allowed or any(_fits(value, kind) for kind in allowed)):
             return value
-    return _parse_items(name, word, several) if several else as_type(name, readings[0], hint)
-
-
-def _parse_items(name: str, text: str, hint: Any) -> Plain:
-    item = next(iter(get_args(hint)), None)
-    return tuple(parse(name, part, item) for part in text.split(",") if part.strip())
+    return as_type(name, readings[0], hint)
 
 
 def describe(hint: Any) -> str:
@@ -152,6 +146,11 @@ def _fits(value: Any, kind: Any) -> bool:
         return False
     # True is no number of layers, and 3 no float: the caller converts it.
     return type(value) is origin or (origin is object)
+
+
+def _as_tuple(value: Any) -> Any:
+    """Lists as tuples, however deep."""
+    return tuple(map(_as_tuple, value)) if isinstance(value, list | tuple) else value
 
 
 def _number(value: Any) -> float | None:

@@ -5,7 +5,7 @@ import pytest
 from rich.console import Console
 
 from ifmixup.data import NAMES
-from ifmixup.data.find import VARIABLE, find
+from ifmixup.data.catalog import VARIABLE, find
 from ifmixup.paper.dataset_table import HEAD, dataset_rows, rich_table
 
 FOLDER = os.environ.get(VARIABLE)

@@ -3,7 +3,7 @@ import torch
 from torch_geometric.data import Data
 
 from ifmixup.errors import InputError
-from ifmixup.prediction.check_graph import check_edges, shape_of
+from ifmixup.prediction.check_graph import check_edges
 
 X = torch.ones(2, 1)
 EDGES = torch.tensor([[0, 1], [1, 0]])
@@ -19,27 +19,32 @@ EDGES = torch.tensor([[0, 1], [1, 0]])
     ],
 )
 def test_graphs_that_are_right(graph):
+    before = graph.clone()
     check_edges(0, graph)
+    assert graph.to_dict().keys() == before.to_dict().keys()
+    assert all(torch.equal(value, before[key]) for key, value in graph)
 
 
 @pytest.mark.parametrize(
     ("parts", "message"),
     [
         ({"x": torch.ones(0, 1)}, "Graph 7 has no nodes"),
-        ({"edge_index": EDGES.float()}, r"edge_index of float32 \[2, 2\]; integers"),
-        ({"edge_index": EDGES[0]}, r"edge_index of int64 \[2\]"),
-        ({"edge_index": EDGES + 1}, "edges of nodes 1 to 2, but its nodes .* from 0 to 1"),
-        ({"edge_index": -EDGES}, "edges of nodes -1 to 0"),
-        ({"edge_weight": torch.ones(3)}, r"edge_weight of float32 \[3\]; .* its 2 edges"),
-        ({"edge_weight": torch.ones(2).long()}, "edge_weight of int64"),
-        ({"edge_weight": torch.tensor([1.0, -1.0])}, "negative or not finite"),
-        ({"edge_weight": torch.tensor([1.0, torch.nan])}, "negative or not finite"),
+        (
+            {"edge_index": EDGES.float()},
+            r"Graph 7: edge_index must be .* float32 \[2, 2\]",
+        ),
+        ({"edge_index": EDGES[0]}, r"got int64 \[2\]"),
+        ({"edge_index": EDGES + 1}, "names nodes from 1 to 2, but .* numbered from 0 to 1"),
+        ({"edge_index": -EDGES}, "names nodes from -1 to 0"),
+        (
+            {"edge_weight": torch.ones(3)},
+            r"7: edge_weight must be .* \[2\], .* float32 \[3\]",
+        ),
+        ({"edge_weight": torch.ones(2).long()}, r"edge_weight must be floats .* got int64 \[2\]"),
+        ({"edge_weight": torch.tensor([1.0, -1.0])}, "finite and not negative; edge 1 has -1"),
+        ({"edge_weight": torch.tensor([1.0, torch.nan])}, "not negative; edge 1 has nan"),
     ],
 )
 def test_graphs_that_are_not(parts, message):
     with pytest.raises(InputError, match=message):
         check_edges(7, Data(**{"x": X, "edge_index": EDGES, **parts}))
-
-
-def test_shape():
-    assert shape_of(torch.ones(5, 3)) == "float32 [5, 3]"

@@ -59,3 +59,12 @@ def test_a_single_fold_is_enough(tmp_path):
     runs = [done(0, protocol="paper", method=method) for method in ("none", "ifmixup")]
     written = report([filled(tmp_path / "s", *runs)], tmp_path / "r.html", figures=tmp_path / "f")
     assert "NaN" not in written[0].read_text(encoding="utf-8").split("</head>")[1]
+
+
+def test_the_head_of_the_page_and_no_html_from_stores(own_folder, paper_folder, tmp_path):
+    (path,) = report([paper_folder, own_folder], tmp_path / "r.html")
+    body = path.read_text(encoding="utf-8").split("</head>")[1]
+    assert "<h1>reproduced, own</h1>" in body
+    assert "finished" in body
+    assert "&lt;img src=x" in body
+    assert "<img" not in body

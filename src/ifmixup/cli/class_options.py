@@ -10,7 +10,6 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from importlib import import_module
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
@@ -31,11 +30,9 @@ _VARIANTS = (
 
 
 def registries() -> tuple[Registry, Registry]:
-    """The models and the methods of ifmixup, which are imported now."""
+    """Those of the models and of the methods."""
     from ifmixup.components import METHODS, MODELS
 
-    import_module("ifmixup.nn")
-    import_module("ifmixup.augment")
     return MODELS, METHODS
 
 
@@ -43,7 +40,6 @@ def resolve_components(models: Any, methods: Any) -> tuple[list[Component], list
     """Models and methods as they were typed; see :func:`ifmixup.components.resolve`."""
     from ifmixup.components import resolve_all
 
-    registries()
     return resolve_all("model", models), resolve_all("method", methods)
 
 
@@ -143,11 +139,18 @@ def _value(
         return flag is None
     if not texts:
         raise InputError(f"{option} needs a value, such as {option} {_example(hint)}.")
-    if len(texts) > 1 and hint is not None and not {tuple, list} & set(_kinds(hint)):
+    several = any(issubclass(tuple, kind) or kind is list for kind in _kinds(hint))
+    if len(texts) > 1 and hint is not None and not several:
         raise InputError(
             f"{option} takes one value; got {' '.join(texts)}. Put the SOURCE before the options."
         )
-    return takers[0].parse_option(name, texts[0] if len(texts) == 1 else f"[{','.join(texts)}]")
+    if len(texts) == 1:
+        try:
+            return takers[0].parse_option(name, texts[0])
+        except InputError:
+            if not several:
+                raise
+    return takers[0].parse_option(name, f"[{','.join(texts)}]")
 
 
 def options_help() -> str:

@@ -35,7 +35,7 @@ class PlainConsole(Console):
 
 def print_skipped(dataset: GraphDataset, console: Console) -> None:
     """Print the lines of a source that could not be used."""
-    from ifmixup.data.skipped import summary
+    from ifmixup.data.dataset import summary
 
     for line in summary(dataset.skipped):
         console.print(f"Skipped {line}")

@@ -40,7 +40,7 @@ def datasets(
 
 
 def _one(source: str, root: Path | None, options: SourceOptions) -> int:
-    from ifmixup.data.describe import describe
+    from ifmixup.data.statistics import describe
 
     graphs = options.load(source, root)
     console = PlainConsole()
@@ -54,7 +54,7 @@ def _all(root: Path | None) -> int:
     from rich.table import Table
 
     from ifmixup.data import NAMES, load, statistics
-    from ifmixup.data.find import VARIABLE, find
+    from ifmixup.data.catalog import VARIABLE, find
 
     table = Table(title="Datasets", caption=_CAPTION, caption_justify="left")
     table.add_column("name", no_wrap=True)

@@ -14,9 +14,9 @@ from ifmixup.cli.source_options import SourceOptions
 from ifmixup.data import GraphDataset
 from ifmixup.errors import InputError
 from ifmixup.report import draw_mixed_pair
-from ifmixup.report.feature_names import feature_names
-from ifmixup.report.pair import take_pair
-from ifmixup.report.save_figure import check_output, save_figure
+from ifmixup.report.draw.colours import feature_names
+from ifmixup.report.draw.pair import take_pair
+from ifmixup.report.save import check_output, save_figure
 
 
 def show(
@@ -34,11 +34,11 @@ def show(
     Args:
         source: A name (MUTAG, ogb:ogbg-molhiv), molecules.csv:smiles:label (or .csv.gz, .parquet),
             a folder of TU, GraphML or JSON files, or a .pt file of PyG graphs.
-        a: The number of the first graph, counted from 0.
-        b: The number of its partner.
+        a: The index of the first graph, starting at 0.
+        b: The index of its partner.
         lam: The ratio λ in [0, 1]: the weight of the first graph.
-        output: Where the picture goes: a png, svg or pdf file.
-        root: Where datasets with names lie.
+        output: The picture to write: a png, svg or pdf file.
+        root: The folder of named datasets.
         options: How the SOURCE is read.
     """
     check_output(output)
@@ -63,7 +63,7 @@ def show(
 
 
 def _names(graphs: GraphDataset, pair: tuple[Data, Data]) -> str | Sequence[str]:
-    """What the kinds of nodes are called: as the source says, if each node is of one kind."""
+    """The names of the kinds of nodes: those of the source, if each node has one kind."""
     columns = () if graphs.encoder is None else graphs.encoder.nodes
     kinds = columns[0].kinds if len(columns) == 1 else None
     if kinds and all(isinstance(kind, str) for kind in kinds):

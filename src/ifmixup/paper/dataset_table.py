@@ -7,7 +7,7 @@ import os
 from rich.table import Table
 
 from ifmixup.data import NAMES, load
-from ifmixup.data.find import find
+from ifmixup.data.catalog import find
 from ifmixup.data.statistics import Statistics, statistics
 from ifmixup.errors import DatasetError
 from ifmixup.paper.published import published_statistics

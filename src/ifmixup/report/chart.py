@@ -1,16 +1,20 @@
-"""What a chart shows, without drawing it: Plotly draws it for the page, matplotlib for files."""
+"""What a chart shows: Plotly draws it for the page, matplotlib for files."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from ifmixup.augment import names as method_names
+from ifmixup.training.task import TITLES, difference_unit, higher_is_better, is_fraction
 
 Kind = Literal["bars", "line", "steps", "dots", "mean"]
 
 # Okabe and Ito's colours, some a little darker or lighter: they are read on white and on black.
 PALETTE = ("#878D96", "#D95F0E", "#2E86C1", "#00946B", "#C66FA0", "#B58900", "#7E6BC4", "#5FA8A8")
-_METHODS = ("none", "ifmixup", "mixup_graph", "drop_edge", "drop_node", "attribute_masking")
+_SEED = 22133  # of the hash: with it the methods of the paper have different colours
 
 
 @dataclass(frozen=True)
@@ -18,16 +22,16 @@ class Series:
     """Values that belong together and have one colour.
 
     Attributes:
-        name: What the legend calls them.
-        kind: ``bars`` and ``line`` have y over x, ``low`` and ``high`` are an error bar or a band;
-            ``steps`` is a histogram's outline; ``dots`` are points; ``mean`` is a mark with the
-            interval from ``low`` to ``high`` along x.
+        name: The name in the legend.
+        kind: ``bars`` and ``line`` have y over x, and ``low`` and ``high`` are an error bar or a
+            band; ``steps`` is the outline of a histogram; ``dots`` are points; ``mean`` is a mark
+            with the interval from ``low`` to ``high`` along x.
         x: Numbers, or names for bars.
-        y: Numbers; in a panel with rows, places in them.
+        y: Numbers; in a panel with rows, the index of the row.
         colour: As ``#rrggbb``.
         low: See ``kind``.
         high: See ``kind``.
-        hollow: Whether marks are outlines, for what is not ours.
+        hollow: Whether marks are outlines, for numbers that were published by others.
     """
 
     name: str
@@ -45,13 +49,13 @@ class Panel:
     """One pair of axes.
 
     Attributes:
-        title: What stands above.
+        title: The title above it.
         series: What is drawn.
-        x_label: What x is.
-        y_label: What y is.
-        rows: Names of y = 0, 1, ... from the top down; empty where y is a number.
+        x_label: The label of the x axis.
+        y_label: The label of the y axis.
+        rows: Names of y = 0, 1, ... from the top down; empty if y is a number.
         zero: Whether a line marks x = 0.
-        y_range: The part of y that is shown; None: all.
+        y_range: The range of y that is shown; None: all.
     """
 
     title: str
@@ -68,7 +72,7 @@ class Grid:
     """Panels that share a legend.
 
     Attributes:
-        name: What the file of it is called.
+        name: The name of its file, without the ending.
         title: What it shows, in words.
         panels: The panels.
     """
@@ -78,7 +82,7 @@ class Grid:
     panels: Sequence[Panel]
 
     def legend(self) -> dict[str, str]:
-        """The colours by name, but of what a row of its own names."""
+        """The colour of each name, except of names that are written at a row."""
         return {
             each.name: each.colour
             for panel in self.panels
@@ -87,13 +91,39 @@ class Grid:
         }
 
 
-def colour_of(name: str, place: int) -> str:
-    """The colour of a variant: a method has the same one in every chart.
+def colours(names: Iterable[str]) -> dict[str, str]:
+    """A colour for each method or variant of a study, different ones as long as they suffice.
+
+    ``none`` is grey. A registered method has its own colour, the same in all studies unless two of
+    a study would have the same one. Other names get the colours that are left, in their order.
 
     Args:
-        name: The variant's name.
-        place: Its place among the others.
+        names: All names of the study, in its order, so its charts agree.
     """
-    if name in _METHODS:
-        place = _METHODS.index(name)
-    return PALETTE[place % len(PALETTE)]
+    ordered = list(dict.fromkeys(names))
+    own = set(method_names()) - {"none"}
+    found = {"none": PALETTE[0]} if "none" in ordered else {}
+    others = PALETTE[1:] if found else PALETTE
+    for name in sorted(ordered, key=lambda each: each not in own):
+        choice: Sequence[str] = others
+        if name in own:
+            first = 1 + zlib.crc32(name.encode(), _SEED) % (len(PALETTE) - 1)
+            choice = PALETTE[first:] + PALETTE[1:first]
+        found.setdefault(name, min(choice, key=list(found.values()).count))
+    return {name: found[name] for name in ordered}
+
+
+def factor(metric: str) -> float:
+    """What a value is multiplied by before it is drawn: fractions are drawn in per cent."""
+    return 100.0 if is_fraction(metric) else 1.0
+
+
+def axis(metric: str) -> str:
+    """The label of an axis of values."""
+    return f"{TITLES[metric]}, %" if is_fraction(metric) else TITLES[metric]
+
+
+def difference_axis(metric: str, other: str) -> str:
+    """The label of an axis of differences to ``other``."""
+    way = "" if higher_is_better(metric) else " (less is better)"
+    return f"{difference_unit(metric)} more than {other}{way}"

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 _COLUMNS = 3
 _SMALL = 8
-_SIGN = 0.065  # inches that a sign of the small font takes
+_CHARACTER = 0.065  # the width of a character of the small font, in inches
 
 
 def draw(grid: Grid) -> Figure:
-    """Draw a grid; the figure is apart from ``pyplot``.
+    """Draw a grid; the figure is not registered with ``pyplot``.
 
     Raises:
         MissingExtraError: If matplotlib is not installed.
@@ -33,10 +33,10 @@ def draw(grid: Grid) -> Figure:
     rows = math.ceil(len(grid.panels) / columns)
     height = max(2.6, 1.0 + 0.36 * max(len(panel.rows) for panel in grid.panels))
     named = max((len(name) for panel in grid.panels for name in panel.rows), default=0)
-    width = columns * max(4.2, 3.0 + _SIGN * named)
+    width = columns * max(4.2, 3.0 + _CHARACTER * named)
     figure = Figure(figsize=(width, height * rows + 0.9), layout="constrained")
-    for place, panel in enumerate(grid.panels):
-        _draw_panel(figure.add_subplot(rows, columns, place + 1), panel)
+    for number, panel in enumerate(grid.panels, start=1):
+        _draw_panel(figure.add_subplot(rows, columns, number), panel)
     handles = [
         Line2D([], [], color=colour, linewidth=5, label=_plain(name))
         for name, colour in grid.legend().items()
@@ -46,7 +46,7 @@ def draw(grid: Grid) -> Figure:
         figure.legend(
             handles=handles,
             loc="outside lower center",
-            ncols=max(1, min(4, int(width / (0.7 + _SIGN * longest)))),
+            ncols=max(1, min(4, int(width / (0.7 + _CHARACTER * longest)))),
             fontsize=_SMALL,
             frameon=False,
         )
@@ -77,9 +77,9 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         axes.set_ylim(*panel.y_range)
 
 
-def _draw_bars(axes: Axes, series: Series, place: int, count: int) -> None:
+def _draw_bars(axes: Axes, series: Series, index: int, count: int) -> None:
     width = 0.8 / count
-    at = np.arange(len(series.x)) + (place - (count - 1) / 2) * width
+    at = np.arange(len(series.x)) + (index - (count - 1) / 2) * width
     axes.bar(at, series.y, width, color=series.colour)
     if series.low is not None and series.high is not None:
         axes.errorbar(at, series.y, _reach(series, series.y), fmt="none", ecolor="#555555", lw=1)
@@ -111,5 +111,5 @@ def _reach(series: Series, middle: Any) -> Any:
 
 
 def _plain(text: str) -> str:
-    """Without what matplotlib would read as mathematics."""
+    """Text that matplotlib does not read as a formula."""
     return text.replace("$", r"\$")

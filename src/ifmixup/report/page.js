@@ -4,7 +4,7 @@
   const config = { responsive: true, displaylogo: false, displayModeBar: false };
   const drawn = [];
 
-  // Figures come without colours of their own for text and lines: those are the page's.
+  // Figures have no colours for text and lines: the page sets them.
   function themed(layout) {
     const style = getComputedStyle(document.documentElement);
     const value = (name) => style.getPropertyValue(name).trim();
@@ -38,9 +38,9 @@
       const at = (div, data, name) =>
         Plotly.react("explorer-" + div, data, themed(values.layouts[name]), config);
       at(0, values.mixed[step], "mixed");
-      for (const place of [0, 1]) {
-        const name = order ? order[place] : "AB"[place];
-        at(place + 1, order ? values.apart[name] : [], name);
+      for (const index of [0, 1]) {
+        const name = order ? order[index] : "AB"[index];
+        at(index + 1, order ? values.apart[name] : [], name);
       }
     };
     slider.addEventListener("input", show);
@@ -55,17 +55,17 @@
   });
 
   const waiting = Array.from(document.querySelectorAll("script.figure"));
-  const place = (source) => document.getElementById(source.dataset.of);
+  const target = (source) => document.getElementById(source.dataset.of);
   const isSeen = function (source) {
-    const box = place(source).getBoundingClientRect();
+    const box = target(source).getBoundingClientRect();
     return box.bottom > 0 && box.top < window.innerHeight;
   };
   (function next() {
     if (!waiting.length) { document.body.dataset.drawn = "all"; return; }
-    // What the reader looks at comes first, wherever on the page that is.
+    // Plots that are in view are drawn first.
     const [source] = waiting.splice(Math.max(0, waiting.findIndex(isSeen)), 1);
     const values = JSON.parse(source.textContent);
-    draw(place(source), values.data, values.layout);
-    setTimeout(next, 0); // the page can be read and scrolled meanwhile
+    draw(target(source), values.data, values.layout);
+    setTimeout(next, 0); // the page stays responsive
   })();
 })();

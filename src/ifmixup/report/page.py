@@ -1,4 +1,4 @@
-"""The report as one page of HTML that needs nothing but a browser."""
+"""The report as one HTML page that needs only a browser."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from string import Template
 
 from ifmixup.errors import import_extra
 from ifmixup.report.chart import Grid
-from ifmixup.report.markup import Html, element, escape, json_script, slug
+from ifmixup.report.html import Html, Section, element, escape, json_script, legend, plot, slug
 from ifmixup.report.plotly_chart import figure
-from ifmixup.report.section import Section
-from ifmixup.report.studies import Studies
 
 
-def page(studies: Studies, sections: Sequence[tuple[Section, Sequence[Section]]]) -> str:
+def page(title: str, lead: str, sections: Sequence[tuple[Section, Sequence[Section]]]) -> str:
     """The page.
 
     Args:
-        studies: What it is about, for its head.
-        sections: The sections, each with those that stand under it.
+        title: Its title.
+        lead: The paragraph under the title.
+        sections: The sections, each with its subsections.
     """
     offline = import_extra("plotly.offline", "report")
     bodies, contents = [], []
@@ -36,8 +35,8 @@ def page(studies: Studies, sections: Sequence[tuple[Section, Sequence[Section]]]
         contents.append(element("li", element("a", section.title, href=f"#{name}"), inner))
     template = Template(_file("page.html"))
     return template.substitute(
-        title=escape(", ".join(studies.names) or "report"),
-        lead=escape(_lead(studies)),
+        title=escape(title or "report"),
+        lead=escape(lead),
         style=_file("page.css"),
         plotly=offline.get_plotlyjs().replace("</script", "<\\/script"),
         contents=element("ol", *contents),
@@ -46,47 +45,24 @@ def page(studies: Studies, sections: Sequence[tuple[Section, Sequence[Section]]]
     )
 
 
-def _lead(studies: Studies) -> str:
-    records = studies.records
-    datasets = sorted({record.spec.dataset for record in records})
-    days = sorted(record.finished_at[:10] for record in records)
-    when = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
-    return f"{len(records)} runs on {', '.join(datasets)}, finished {when} (UTC)."
-
-
 def _parts(section: Section, name: str) -> list[Html]:
     return [
-        _grid(part, f"{name}-{place}") if isinstance(part, Grid) else part
-        for place, part in enumerate(section.parts)
+        _grid(part, f"{name}-{index}") if isinstance(part, Grid) else part
+        for index, part in enumerate(section.parts)
     ]
 
 
 def _grid(grid: Grid, name: str) -> Html:
     """Panels side by side, as many as there is room for, under one legend."""
-    swatches = [
-        element("li", element("i", style=f"background:{colour}"), text)
-        for text, colour in grid.legend().items()
-    ]
     panels = []
-    for place, panel in enumerate(grid.panels):
-        own = f"plot-{name}-{place}"
-        what = f"{panel.title}: {panel.y_label} {panel.x_label}"
-        values = figure(panel)
+    for index, panel in enumerate(grid.panels):
+        own, values = f"plot-{name}-{index}", figure(panel)
+        data = json_script(values, class_="figure", data_of=own)
+        label = f"{panel.title}: {panel.y_label} {panel.x_label}"
         height = f"min-height:{values['layout']['height']}px"
-        panels.append(
-            element(
-                "figure",
-                element("figcaption", panel.title),
-                element("div", class_="plot", id=own, role="img", aria_label=what, style=height),
-                json_script(values, class_="figure", data_of=own),
-                class_="panel",
-            )
-        )
-    return Html(
-        element("p", grid.title, class_="about")
-        + element("ul", *swatches, class_="legend")
-        + element("div", *panels, class_="panels")
-    )
+        panels.append(plot(panel.title, own, data, aria_label=label, style=height))
+    about = element("p", grid.title, class_="about")
+    return Html(about + legend(grid.legend().items()) + element("div", *panels, class_="panels"))
 
 
 def _file(name: str) -> str:

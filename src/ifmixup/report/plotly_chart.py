@@ -1,4 +1,4 @@
-"""A panel as a Plotly figure. Colours of text and grid are the page's, which sets them."""
+"""A panel as a Plotly figure. The page sets the colours of text and grid."""
 
 from __future__ import annotations
 
@@ -15,30 +15,25 @@ _ROW = 40  # pixels
 
 
 def figure(panel: Panel) -> dict[str, Any]:
-    """The figure as plain values, without NaN: what ``Plotly.newPlot`` takes."""
+    """The figure as the plain values, without NaN, that ``Plotly.newPlot`` takes."""
     graph_objects = import_extra("plotly.graph_objects", "report")
     drawn = graph_objects.Figure(layout=_layout(panel))
     for series in panel.series:
         for trace in _traces(series, panel):
             drawn.add_trace(trace)
-    return plain(drawn)
-
-
-def plain(drawn: Any) -> dict[str, Any]:
-    """A Plotly figure as values that JSON has, without Plotly's own template."""
-    drawn.layout.template = None
+    drawn.layout.template = None  # Plotly's own, which has colours
     values: dict[str, Any] = json.loads(drawn.to_json())
     values["layout"].pop("template", None)
     return values
 
 
 def label(text: str) -> str:
-    """Text for a figure: Plotly reads a little HTML, which text from a file must not become."""
+    """Text for a figure, escaped: Plotly reads some HTML, and the text may be from a file."""
     return html.escape(text, quote=False)
 
 
 def layout_base(height: int | None) -> dict[str, Any]:
-    """What all figures have in common; without a height it is that of the place they stand in."""
+    """What all figures have in common; without a height they fill the element around them."""
     return {
         **({} if height is None else {"height": height}),
         "autosize": True,

@@ -8,15 +8,13 @@ from pathlib import Path
 from ifmixup.errors import InputError, import_extra
 from ifmixup.paper.main_table import main_table
 from ifmixup.paper.table import lines
-from ifmixup.report.markup import slug
+from ifmixup.report.explorer import explorer
+from ifmixup.report.html import Section, slug
 from ifmixup.report.matplotlib_chart import draw
 from ifmixup.report.page import page
-from ifmixup.report.save_figure import save_figure
-from ifmixup.report.save_text import save_text
-from ifmixup.report.section import Section
+from ifmixup.report.save import save_figure, save_text
 from ifmixup.report.sections.calibration import calibration
 from ifmixup.report.sections.experiment_table import experiment_table
-from ifmixup.report.sections.explorer import explorer
 from ifmixup.report.sections.figure_bars import figure_bars
 from ifmixup.report.sections.graph_sizes import graph_sizes
 from ifmixup.report.sections.learning_curves import learning_curves
@@ -57,7 +55,7 @@ def report(
         raise InputError(f"The folder {str(output.parent)!r} does not exist. Make it first.")
     studies = gather(folders, command)
     found = sections(studies)
-    save_text(page(studies, found), output)
+    save_text(page(", ".join(studies.names), _lead(studies), found), output)
     written = [output]
     if tables is not None:
         written += save_tables(studies, _folder(tables))
@@ -92,6 +90,14 @@ def save_tables(studies: Studies, folder: Path) -> list[Path]:
             written.append(folder / f"{slug(experiment.name)}{ending}")
             save_text(make(experiment, found), written[-1])
     return written
+
+
+def _lead(studies: Studies) -> str:
+    records = studies.records
+    datasets = sorted({record.spec.dataset for record in records})
+    days = sorted(record.finished_at[:10] for record in records)
+    when = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
+    return f"{len(records)} runs on {', '.join(datasets)}, finished {when} (UTC)."
 
 
 def _save_figures(parts: Sequence[Section], folder: Path) -> list[Path]:

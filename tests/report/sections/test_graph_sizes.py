@@ -1,6 +1,6 @@
 import pytest
 
-from ifmixup.data.find import VARIABLE
+from ifmixup.data.catalog import VARIABLE
 from ifmixup.report.sections.graph_sizes import graph_sizes
 
 

@@ -2,7 +2,7 @@ import dataclasses
 
 import pytest
 
-from ifmixup.data.find import VARIABLE
+from ifmixup.data.catalog import VARIABLE
 from ifmixup.report.sections.statistics import statistics
 
 

@@ -8,8 +8,8 @@ from statistics import fmean, stdev
 
 from ifmixup.paper.cell import Cell
 from ifmixup.paper.experiments import Experiment
-from ifmixup.report.chart import Grid, Panel, Series, colour_of
-from ifmixup.report.section import Section
+from ifmixup.report.chart import Grid, Panel, Series, colours
+from ifmixup.report.html import Section
 from ifmixup.report.studies import Studies
 from ifmixup.training import RunResult
 
@@ -48,7 +48,7 @@ def _panel(
                     "mean",
                     [mean],
                     [row],
-                    colour_of(name, row),
+                    colours(cells)[name],
                     low=[mean - spread],
                     high=[mean + spread],
                 )

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 
 from ifmixup.paper.experiments import EXPERIMENTS, Experiment
 from ifmixup.paper.table import HEAD, Line, lines, notes
-from ifmixup.report.chart import Grid, Panel, Series
-from ifmixup.report.markup import Entry, Html, table
-from ifmixup.report.markup import notes as small_print
-from ifmixup.report.metric_scale import axis, factor
-from ifmixup.report.section import Section
+from ifmixup.report.chart import Grid, Panel, Series, axis, factor
+from ifmixup.report.html import Entry, Html, Section, table
+from ifmixup.report.html import notes as small_print
 from ifmixup.report.studies import Studies
 from ifmixup.training.task import TITLES, is_fraction
 

@@ -6,8 +6,8 @@ import math
 
 from ifmixup.paper.cell import Cell
 from ifmixup.paper.experiments import Experiment
-from ifmixup.report.chart import Grid, Panel, Series, colour_of
-from ifmixup.report.section import Section
+from ifmixup.report.chart import Grid, Panel, Series, colours
+from ifmixup.report.html import Section
 from ifmixup.report.studies import Studies
 
 
@@ -30,7 +30,8 @@ def _panel(title: str, experiment: Experiment, cells: dict[str, Cell]) -> Panel:
     there = {value for method, value in names if f"{method}, {value}" in cells}
     values = [value for value in dict.fromkeys(value for _, value in names) if value in there]
     series = []
-    for place, method in enumerate(dict.fromkeys(method for method, _ in names)):
+    methods = colours(method for method, _ in names)
+    for method, colour in methods.items():
         # all methods have all values, NaN where there is no cell: bars of a value stand together
         found = [cells.get(f"{method}, {value}") for value in values]
         if not any(found):
@@ -43,7 +44,7 @@ def _panel(title: str, experiment: Experiment, cells: dict[str, Cell]) -> Panel:
                 "bars",
                 values,
                 mean,
-                colour_of(method, place),
+                colour,
                 low=[at - by for at, by in zip(mean, spread, strict=True)],
                 high=[at + by for at, by in zip(mean, spread, strict=True)],
             )

@@ -9,15 +9,13 @@ import numpy as np
 from torch import Tensor
 
 from ifmixup.data import load
-from ifmixup.data.find import find
-from ifmixup.data.names import canonical
+from ifmixup.data.catalog import canonical, find
 from ifmixup.errors import DatasetError
 from ifmixup.paper.experiments import EXPERIMENTS
 from ifmixup.paper.graph_size import SIZES_OF, GraphSizes
 from ifmixup.paper.graph_size import graph_sizes as count
 from ifmixup.report.chart import Grid, Panel, Series
-from ifmixup.report.markup import notes
-from ifmixup.report.section import Section
+from ifmixup.report.html import Section, notes
 from ifmixup.report.studies import Studies
 
 _MOST = 4  # datasets; the paper shows one

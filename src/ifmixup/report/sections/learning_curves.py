@@ -9,9 +9,8 @@ import numpy as np
 
 from ifmixup.paper.cell import Cell
 from ifmixup.paper.experiments import Experiment
-from ifmixup.report.chart import Grid, Panel, Series, colour_of
-from ifmixup.report.metric_scale import axis, factor
-from ifmixup.report.section import Section
+from ifmixup.report.chart import Grid, Panel, Series, axis, colours, factor
+from ifmixup.report.html import Section
 from ifmixup.report.studies import Studies
 from ifmixup.study.protocols import defined
 
@@ -35,8 +34,8 @@ def learning_curves(studies: Studies, experiment: Experiment) -> Section | None:
             for name, label, times in (("train_loss", "training loss", 1.0), tested):
                 series = [
                     line
-                    for place, cell in enumerate(cells.values())
-                    if (line := _line(cell, name, times, place)) is not None
+                    for variant, colour in colours(cells).items()
+                    if (line := _line(cells[variant], name, times, colour)) is not None
                 ]
                 if series:
                     panels.append(Panel(f"{dataset}, {protocol}", series, "epoch", label))
@@ -57,18 +56,19 @@ def _comparisons(
             if variant.name not in cells or variant.against not in cells:
                 continue
             series = []
-            for place, cell in enumerate((cells[variant.against], cells[variant.name])):
-                line = _line(cell, curve, times, place)
+            pair = cells[variant.against], cells[variant.name]
+            # "none, no dropout" is none in all panels
+            names = [cell.variant.split(", ")[0] for cell in pair]
+            for cell, name in zip(pair, names, strict=True):
+                line = _line(cell, curve, times, colours(names)[name])
                 if line is not None:
-                    # "none, no dropout" is none in all panels
-                    name = cell.variant.split(", ")[0]
-                    series.append(replace(line, name=name, colour=colour_of(name, place)))
+                    series.append(replace(line, name=name))
             title = f"{dataset}, {protocol}: {variant.name.split(', ', 1)[-1]}"
             panels.append(Panel(title, series, "epoch", label))
     return panels
 
 
-def _line(cell: Cell, name: str, times: float, place: int) -> Series | None:
+def _line(cell: Cell, name: str, times: float, colour: str) -> Series | None:
     found = (result.curves for result in cell.chosen_results())
     # a metric that is not defined on a fold has no curve there
     curves = [each[name] for each in found if name in each and defined(each[name])]
@@ -84,7 +84,7 @@ def _line(cell: Cell, name: str, times: float, place: int) -> Series | None:
         "line",
         (at + 1).tolist(),
         mean.tolist(),
-        colour_of(cell.variant, place),
+        colour,
         low=_rounded(mean - spread) if band else None,
         high=_rounded(mean + spread) if band else None,
     )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ifmixup.paper.cell import relevant
-from ifmixup.report.markup import Entry, Html, element, notes, table
-from ifmixup.report.section import Section
+from ifmixup.report.html import Entry, Html, Section, element, notes, table
 from ifmixup.report.studies import Studies
 
 

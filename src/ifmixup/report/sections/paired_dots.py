@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 
 from ifmixup.paper.experiments import Experiment
-from ifmixup.report.chart import Grid, Panel, Series, colour_of
-from ifmixup.report.metric_scale import difference_axis, factor
-from ifmixup.report.section import Section
+from ifmixup.report.chart import Grid, Panel, Series, colours, difference_axis, factor
+from ifmixup.report.html import Section
 from ifmixup.report.studies import Studies
 from ifmixup.study.statistics import paired_difference
 
@@ -36,7 +35,7 @@ def paired_dots(studies: Studies, experiment: Experiment) -> Section | None:
             if not dots:
                 continue
             found = paired_difference(mine, theirs, cell.test_ratio)
-            colour = colour_of(name, list(cells).index(name))
+            colour = colours(cells)[name]
             step = _SPREAD / max(1, len(dots) - 1)
             heights = [row + 0.05 + step * place for place in range(len(dots))]
             series.append(Series(name, "dots", dots, heights, colour))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ifmixup.paper.dataset_table import HEAD, NOTE, dataset_rows
 from ifmixup.paper.experiments import EXPERIMENTS
-from ifmixup.report.markup import Entry, notes, table
-from ifmixup.report.section import Section
+from ifmixup.report.html import Entry, Section, notes, table
 from ifmixup.report.studies import Studies
 
 _TITLE = "statistics: The datasets"

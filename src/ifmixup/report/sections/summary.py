@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from ifmixup.paper.effects import Effect, effects
-from ifmixup.report.markup import Entry, Html, element, table
-from ifmixup.report.section import Section
+from ifmixup.report.html import Entry, Html, Section, element, table
 from ifmixup.report.studies import Studies
 from ifmixup.study.statistics import HELPS, HURTS
 from ifmixup.study.table_row import UNKNOWN, metric_text

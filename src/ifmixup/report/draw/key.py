@@ -1,0 +1,119 @@
+"""The key below a picture: what the colours of nodes and the lines of edges mean."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import ListedColormap, Normalize
+from matplotlib.figure import Figure
+from matplotlib.legend_handler import HandlerPatch, HandlerTuple
+from matplotlib.lines import Line2D
+from matplotlib.patches import Circle
+
+from ifmixup.report.draw.colours import EDGE_COLOURS, Features
+from ifmixup.report.draw.pair import ORIGINS, Pair, count, weight_text
+from ifmixup.report.draw.panel import node_patches
+
+Box = tuple[float, float, float, float]
+
+_RADIUS = 5.5
+_TICKS = 8
+
+
+def draw_node_key(figure: Figure, features: Features, dummies: bool, box: Box) -> None:
+    """Name the colours of nodes: one by one if they are few, else on a colour bar.
+
+    Args:
+        figure: The figure to draw on.
+        features: The features that occur.
+        dummies: Whether there are dummy nodes.
+        box: Left, bottom, width and height as fractions of the figure.
+    """
+    left, bottom, width, height = box
+    handles: list[Any] = []
+    names: list[str] = []
+    if features.few:
+        handles += [node_patches(0, 0, _RADIUS, colour)[0] for colour in features.colours]
+        names += features.names
+    else:
+        bar = (left + 0.01, bottom + 0.6 * height, 0.64 * width, 0.25 * height)
+        _colour_bar(figure, features, bar)
+        left += 0.72 * width
+    if dummies:
+        handles.append(tuple(node_patches(0, 0, _RADIUS + 1, None)))
+        names.append("dummy node")
+    # One row, or two if the names, at about 5.4 points per letter, are too long for it.
+    row = sum(5.4 * len(name) + 34 for name in names) < width * 72 * figure.get_figwidth()
+    columns = len(names) if row else math.ceil(len(names) / 2)
+    _legend(figure, handles, names, (left, bottom + height / 2), columns)
+
+
+def draw_edge_key(figure: Figure, pair: Pair, widest: float, box: Box) -> None:
+    """Show the weight and the number of the edges of A, of B and of both.
+
+    Args:
+        figure: The figure to draw on.
+        pair: The pair and its mix.
+        widest: The width of an edge of weight 1.
+        box: Left, bottom, width and height as fractions of the figure.
+    """
+    handles, names = [], []
+    for origin, weights in pair.weights().items():
+        width = widest * sum(weights) / len(weights)
+        # A thinner line on its own is hard to see.
+        handles.append(Line2D([], [], color=EDGE_COLOURS[origin], lw=max(width, 0.8)))
+        edges = f"{ORIGINS[origin]} ({count(len(weights), 'edge')})"
+        names.append(f"weight {weight_text(weights)}: {edges}")
+    _legend(figure, handles, names, (box[0], box[1] + box[3] / 2), 2)
+
+
+def _colour_bar(figure: Figure, features: Features, box: Box) -> None:
+    last = len(features.values) - 1
+    colours = ListedColormap([tuple(colour) for colour in features.colours.tolist()])
+    scale = ScalarMappable(Normalize(-0.5, last + 0.5), colours)
+    bar = figure.colorbar(scale, cax=figure.add_axes(box), orientation="horizontal")
+    shown = [round(last * tick / (_TICKS - 1)) for tick in range(_TICKS)]
+    bar.set_ticks(shown, labels=[str(features.values[rank]) for rank in shown])
+    bar.set_label(features.kind, fontsize=9, labelpad=1)
+    bar.ax.tick_params(labelsize=8, length=2, pad=2)
+
+
+def _legend(
+    figure: Figure,
+    handles: Sequence[Any],
+    names: Sequence[str],
+    middle_left: tuple[float, float],
+    columns: int,
+) -> None:
+    if not names:
+        return
+    figure.legend(
+        handles,
+        names,
+        loc="center left",
+        bbox_to_anchor=middle_left,
+        ncols=columns,
+        fontsize=9,
+        frameon=False,
+        borderpad=0,
+        handlelength=1.8,
+        handletextpad=0.6,
+        columnspacing=1.2,
+        handler_map={Circle: HandlerPatch(_in_the_middle), tuple: HandlerTuple(ndivide=1)},
+    )
+
+
+def _in_the_middle(
+    legend: Any,
+    orig_handle: Circle,
+    xdescent: float,
+    ydescent: float,
+    width: float,
+    height: float,
+    fontsize: float,
+) -> Circle:
+    """A circle keeps its size in a legend; matplotlib passes these arguments by name."""
+    return Circle((width / 2 - xdescent, height / 2 - ydescent), orig_handle.radius)

@@ -1,0 +1,133 @@
+"""A pair of graphs, the same pair padded, and their mix: the data of a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from ifmixup.mixing import mix
+
+Origin = Literal["both", "A", "B"]
+ORIGINS: dict[Origin, str] = {"both": "in both", "A": "only in A", "B": "only in B"}
+_DRAWN = ("x", "edge_index", "edge_weight", "node_weight")
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One line of a drawing: a directed edge, or the two directions of an undirected one."""
+
+    source: int
+    target: int
+    weight: float
+    origin: Origin
+    directed: bool = False
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two graphs A and B, padded to n nodes, and mixed.
+
+    Attributes:
+        sizes: The numbers of nodes of A and of B before padding.
+        features: The features of padded A, padded B and the mixed graph, each ``[n, d]``.
+        edges: The edges of A, B and the mixed graph.
+        node_weight: How much of each node exists in the mixed graph, ``[n]``.
+        lam: λ, the weight of A.
+    """
+
+    sizes: tuple[int, int]
+    features: tuple[Tensor, Tensor, Tensor]
+    edges: tuple[list[Edge], list[Edge], list[Edge]]
+    node_weight: Tensor
+    lam: float
+
+    @property
+    def num_nodes(self) -> int:
+        """The number of nodes after padding, n = max(n_A, n_B)."""
+        return max(self.sizes)
+
+    def weights(self) -> dict[Origin, list[float]]:
+        """The edge weights of the mixed graph, by the graph that the edges come from."""
+        found = {o: [e.weight for e in self.edges[2] if e.origin == o] for o in ORIGINS}
+        return {origin: weights for origin, weights in found.items() if weights}
+
+    def __str__(self) -> str:
+        kinds = [
+            f"{len(weights)} {ORIGINS[origin]} (weight {weight_text(weights)})"
+            for origin, weights in self.weights().items()
+        ]
+        size = f"{count(self.num_nodes, 'node')}, {count(len(self.edges[2]), 'edge')}"
+        return f"{size}: {', '.join(kinds)}" if kinds else size
+
+
+def take_pair(a: Data, b: Data, lam: float) -> Pair:
+    """Mix ``a`` and ``b`` and collect what a picture shows.
+
+    The padded graphs are the mixes at λ = 1 and λ = 0: one graph on the nodes of the larger one.
+    """
+    drop = [name for name in {*a.keys(), *b.keys()} if name not in _DRAWN]
+    padded_a, padded_b, mixed = (mix(a, b, ratio, drop=drop) for ratio in (1.0, 0.0, lam))
+    of_a, of_b, of_both = _weights(padded_a), _weights(padded_b), _weights(mixed)
+    origins: dict[tuple[int, int], Origin] = {
+        ends: ("both" if ends in of_a and ends in of_b else "A" if ends in of_a else "B")
+        for ends in of_both
+    }
+    sizes = int(a.num_nodes), int(b.num_nodes)
+    return Pair(
+        sizes=sizes,
+        features=(_cpu(padded_a.x), _cpu(padded_b.x), _cpu(mixed.x)),
+        edges=(
+            _lines(of_a, dict.fromkeys(of_a, "A")),
+            _lines(of_b, dict.fromkeys(of_b, "B")),
+            _lines(of_both, origins),
+        ),
+        node_weight=_node_weight(mixed, sizes, lam),
+        lam=lam,
+    )
+
+
+def weight_text(weights: list[float]) -> str:
+    """Weights as a number of at most three digits, or as a range where they differ."""
+    low, high = f"{min(weights):.3g}", f"{max(weights):.3g}"
+    return low if low == high else f"{low} to {high}"
+
+
+def count(how_many: int, thing: str) -> str:
+    """``1 node``, ``2 nodes``."""
+    return f"{how_many} {thing}" if how_many == 1 else f"{how_many} {thing}s"
+
+
+def _cpu(values: Tensor) -> Tensor:
+    return values.detach().cpu()
+
+
+def _node_weight(mixed: Data, sizes: tuple[int, int], lam: float) -> Tensor:
+    """The mixed graph's own node weights, else λ of A's nodes and 1 − λ of B's."""
+    if "node_weight" in mixed:
+        return _cpu(mixed.node_weight).double()
+    node = torch.arange(max(sizes))
+    return lam * (node < sizes[0]).double() + (1 - lam) * (node < sizes[1]).double()
+
+
+def _weights(graph: Data) -> dict[tuple[int, int], float]:
+    sources, targets = graph.edge_index.tolist()
+    ends = zip(sources, targets, strict=True)
+    return dict(zip(ends, graph.edge_weight.tolist(), strict=True))
+
+
+def _lines(
+    weights: Mapping[tuple[int, int], float], origins: Mapping[tuple[int, int], Origin]
+) -> list[Edge]:
+    """Both directions of an edge are one line, if they have the same weight and origin."""
+    lines = []
+    for (u, v), weight in weights.items():
+        back = (v, u)
+        undirected = weights.get(back) == weight and origins[back] == origins[u, v]
+        if not undirected or u <= v:
+            lines.append(Edge(u, v, weight, origins[u, v], directed=not undirected))
+    return lines

@@ -1,0 +1,207 @@
+"""The mixing explorer: two molecules, their mix at every λ, and what is recovered from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch_geometric.data import Data
+
+from ifmixup.data import load
+from ifmixup.errors import MissingExtraError, RecoveryError, import_extra
+from ifmixup.mixing import mix
+from ifmixup.recovery import Recovery, recover
+from ifmixup.report.draw.colours import ATOMS, Colours, Features, blend, distinguish, fade
+from ifmixup.report.draw.pair import Edge, take_pair
+from ifmixup.report.html import Html, Section, element, json_script, legend, notes, plot
+from ifmixup.report.plotly_chart import layout_base
+
+if TYPE_CHECKING:
+    from ifmixup.report.draw.layout import Points
+
+DATASET, PAIR = "MUTAG", (4, 87)  # different sizes, four kinds of atoms
+STEPS = 40
+_START = 30  # λ = 0.75
+_EDGE_COLOURS = {"A": "#9E4FB5", "B": "#22A35A", "both": "#878787"}
+_BOXES = {"A": (300, 240), "B": (300, 240), "mixed": (540, 480)}  # of the graphs, in points
+
+_INTRO = (
+    f"Graphs {PAIR[0]} (A) and {PAIR[1]} (B) of {DATASET}. λ is the weight of A. Nodes with the "
+    "same number are mixed: their colours blend as their features do. Nodes and edges that only "
+    "one graph has fade with their weight. A ring marks a dummy node, where one graph has no atom."
+)
+_PROVISO = (
+    "Both graphs are recovered because the features of atoms are linearly independent, as one-hot "
+    "features are. Continuous features have no such guarantee: run "
+)
+_CAPTIONS = ("mixed: λA + (1 − λ)B", "recovered: the larger part", "recovered: the smaller part")
+
+
+def explorer() -> Section:
+    """The section; if a package for drawing is missing, a line that names the extra to install."""
+    name, title = "explorer", "See two molecules mix, and recover them"
+    try:
+        import_extra("networkx", "plot")
+        import_extra("matplotlib", "plot")
+    except MissingExtraError as error:
+        return Section(name, title, [notes([f"Not drawn. {error}"])])
+    graphs = load(DATASET)
+    a, b = (Data(x=graphs[i].x, edge_index=graphs[i].edge_index) for i in PAIR)
+    known = distinguish(torch.cat([a.x, b.x]), ATOMS[DATASET])
+    return Section(name, title, [_html(known, mix_states(a, b, known))])
+
+
+def mix_states(a: Data, b: Data, features: Features) -> dict[str, Any]:
+    """What the page's script needs: the plots' traces at every λ = step / STEPS.
+
+    Args:
+        a: The first graph.
+        b: The partner.
+        features: The features of both.
+    """
+    from ifmixup.report.draw.layout import fit
+
+    whole = take_pair(a, b, 0.5)
+    colours = features.colour(a.x), features.colour(b.x)
+    positions = {}
+    for i, (name, box) in enumerate(_BOXES.items()):
+        ends = [(edge.source, edge.target) for edge in whole.edges[i]]
+        positions[name], _ = fit((*whole.sizes, whole.num_nodes)[i], ends, *box)
+    apart = {
+        name: [*_edges(positions[name], whole.edges[i]), _nodes(positions[name], colours[i])]
+        for i, name in enumerate("AB")
+    }
+    states: dict[str, list[Any]] = {"texts": [], "mixed": [], "order": []}
+    for lam in (step / STEPS for step in range(STEPS + 1)):
+        pair = take_pair(a, b, lam)
+        # At λ = 0 and 1 the edges of one graph have weight 0, and the mixed graph lacks them.
+        weight = {"A": lam, "B": 1 - lam, "both": 1.0}
+        edges = [Edge(e.source, e.target, weight[e.origin], e.origin) for e in whole.edges[2]]
+        nodes = _nodes(positions["mixed"], fade(blend(*colours, lam), pair.node_weight))
+        rings = _rings(positions["mixed"][min(pair.sizes) :])
+        states["mixed"].append([*_edges(positions["mixed"], edges), rings, nodes])
+        found = _recovered(a, b, lam)
+        states["texts"].append(f"{pair}. {_describe(found)}")
+        states["order"].append(_order(found, a, b))
+    layouts = {name: _layout(points) for name, points in positions.items()}
+    return {"steps": STEPS, "layouts": layouts, "apart": apart, **states}
+
+
+def css_colour(colour: Sequence[float] | Colours) -> str:
+    """A colour of three parts from 0 to 1 as ``#rrggbb``."""
+    return "#" + "".join(f"{round(255 * float(part)):02x}" for part in colour)
+
+
+def _html(features: Features, states: dict[str, Any]) -> Html:
+    atoms = zip(features.names, map(css_colour, features.colours), strict=True)
+    bonds = [(f"bond of {origin}", colour) for origin, colour in _EDGE_COLOURS.items()]
+    slider = element(
+        "label",
+        "λ ",
+        Html(
+            f'<input type="range" id="explorer-lam" min="0" max="{STEPS}" step="1" '
+            f'value="{_START}" aria-describedby="explorer-says">'
+        ),
+        element("output", f"{_START / STEPS:.3f}", id="explorer-value", for_="explorer-lam"),
+        class_="slider",
+    )
+    plots = [
+        plot(caption, f"explorer-{index}", wide=index == 0, aria_label=caption)
+        for index, caption in enumerate(_CAPTIONS)
+    ]
+    return Html(
+        element("p", _INTRO)
+        + legend([*atoms, *bonds])
+        + slider
+        + element("p", "", id="explorer-says", class_="says", aria_live="polite")
+        + element("div", *plots, class_="panels explorer")
+        + element("p", _PROVISO, element("code", "ifmixup audit"), " to check a dataset.")
+        + json_script(states, id="explorer-data")
+    )
+
+
+def _recovered(a: Data, b: Data, lam: float) -> Recovery | str:
+    try:
+        return recover(mix(a, b, lam))
+    except RecoveryError as error:
+        return str(error)
+
+
+def _describe(found: Recovery | str) -> str:
+    if isinstance(found, str):
+        return f"Recovered: nothing. {found}"
+    if found.lam is None:
+        return "Recovered: one graph. The other has no part in this mix."
+    return (
+        f"Recovered from the mixed graph alone: weight {found.lam:.3f} of a graph of "
+        f"{found.a.num_nodes} nodes and {1 - found.lam:.3f} of one of {found.b.num_nodes}."
+    )
+
+
+def _order(found: Recovery | str, a: Data, b: Data) -> str | None:
+    """The names of the two recovered graphs, the larger part first; None if there are none."""
+    if isinstance(found, str) or found.lam is None:
+        return None
+    pairs = [(graph, *known) for graph in (found.a, found.b) for known in (("A", a), ("B", b))]
+    names = "".join(name for graph, name, known in pairs if _same(graph, known))
+    return names if len(names) == 2 else None
+
+
+def _same(one: Data, other: Data) -> bool:
+    first, second = (set(zip(*g.edge_index.tolist(), strict=True)) for g in (one, other))
+    return one.num_nodes == other.num_nodes and torch.equal(one.x, other.x) and first == second
+
+
+def _layout(points: Points) -> dict[str, Any]:
+    ranges = [
+        [round(float(side.min()) - 30, 1), round(float(side.max()) + 30, 1)] for side in points.T
+    ]
+    axis = {"visible": False, "fixedrange": True}
+    return {
+        **layout_base(None),
+        "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
+        "xaxis": {**axis, "range": ranges[0]},
+        "yaxis": {**axis, "range": ranges[1], "scaleanchor": "x"},
+    }
+
+
+def _edges(positions: Points, edges: Sequence[Edge]) -> list[dict[str, Any]]:
+    """One trace per origin: all of its edges have the same weight."""
+    traces = []
+    for origin, colour in _EDGE_COLOURS.items():
+        mine = [edge for edge in edges if edge.origin == origin]
+        lines = [[*positions[[e.source, e.target]].round(1).tolist(), (None, None)] for e in mine]
+        points = [point for line in lines for point in line]
+        weight = mine[0].weight if mine else 0.0
+        traces.append(
+            {
+                **_trace("lines", points),
+                "opacity": round(0.25 + 0.75 * weight, 3) if weight else 0,
+                "line": {"color": colour, "width": round(1 + 4 * weight, 2)},
+            }
+        )
+    return traces
+
+
+def _nodes(positions: Points, colours: Colours) -> dict[str, Any]:
+    return {
+        **_trace("markers+text", positions.round(1).tolist()),
+        "text": [str(node) for node in range(len(positions))],
+        "textfont": {"size": 10, "color": "#111111"},
+        "marker": {
+            "size": 20,
+            "color": [css_colour(colour) for colour in colours],
+            "line": {"width": 1, "color": "#444444"},
+        },
+    }
+
+
+def _rings(positions: Points) -> dict[str, Any]:
+    marker = {"size": 28, "symbol": "circle-open", "color": "#878787", "line": {"width": 1.5}}
+    return {**_trace("markers", positions.round(1).tolist()), "marker": marker}
+
+
+def _trace(mode: str, points: Sequence[Sequence[float | None]]) -> dict[str, Any]:
+    x, y = [point[0] for point in points], [point[1] for point in points]
+    return {"type": "scatter", "mode": mode, "x": x, "y": y, "hoverinfo": "skip"}
