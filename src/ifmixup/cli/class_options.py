@@ -107,7 +107,7 @@ def _named(
         for each in registry.names()
         if name in registry.options(registry.get(each))
     ]
-    if having and not near:
+    if having:
         raise InputError(
             f"{word} is an option of {_and(having)}; the chosen are "
             f"{_and([each.name for each in components])}."

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
-from importlib import import_module
-from typing import Annotated, Any, get_type_hints
+import io
+import re
+from contextlib import redirect_stdout, suppress
+from typing import Annotated
 
 import tyro
 
@@ -62,23 +63,22 @@ def completion(shell: Annotated[str, tyro.conf.Positional] = "bash") -> int:
         models=" ".join(models.names()),
         methods=" ".join(methods.names()),
     )
-    print("autoload -U +X bashcompinit && bashcompinit" * (shell == "zsh"))
+    if shell == "zsh":
+        print("autoload -U +X bashcompinit && bashcompinit")
     print(script, end="")
     return 0
 
 
 def _options(name: str) -> list[str]:
-    """The options of a command, with those of models and methods where it takes them."""
-    from ifmixup.cli import COMMANDS
-    from ifmixup.cli.class_options import registries
+    """The options that the help of a command lists."""
+    from ifmixup.cli import main
 
-    function: Any = getattr(import_module(COMMANDS[name][0]), name)
-    more = []
-    if "class_options" in inspect.signature(function).parameters:
-        function = get_type_hints(function)["options"]
-        for registry in registries():
-            for each in registry.names():
-                more += [f"--{o.replace('_', '-')}" for o in registry.options(registry.get(each))]
-    parser = tyro.extras.get_parser(function, config=(tyro.conf.DisallowNone,))
-    own = [word for action in parser._actions for word in action.option_strings]
-    return sorted({word for word in (*own, *more, "--config") if word.startswith("--")})
+    out = io.StringIO()
+    with redirect_stdout(out), suppress(SystemExit):
+        main([name, "--help"])
+    found = {"--config"}
+    for line in out.getvalue().splitlines():
+        head = line.strip("│ ").replace("[no-]", "").partition("  ")[0]
+        if head.startswith("-"):
+            found |= set(re.findall(r"--[a-z][\w-]*", head))
+    return sorted(found)
