@@ -60,7 +60,7 @@ def test_a_filter_that_no_run_has_names_those_there_are(study):
         runs(study, model="gin")
     with pytest.raises(InputError, match="Known: done, failed"):
         runs(study, status="good")
-    with pytest.raises(InputError, match="'7'. Known: 0, 1, 2"):
+    with pytest.raises(InputError, match=r"'7'\. Known: 0, 1, 2"):
         runs(study, fold=7)
 
 
