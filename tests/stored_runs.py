@@ -13,7 +13,7 @@ from ifmixup.study.grid import expand
 from ifmixup.study.record import Record
 from ifmixup.study.splits import Splits
 from ifmixup.study.store import Store
-from ifmixup.study.study import Study, make_trial
+from ifmixup.study.study import Study, make_trial, save_studies
 from ifmixup.training.run import RunResult
 from ifmixup.training.run_spec import Fold, RunSpec
 from ifmixup.training.settings import Settings, setting_types
@@ -74,11 +74,11 @@ def record(run, found=RESULT, *, error=None):
 
 def splits_of(folds=5, repeats=1, *, dataset="MUTAG", data=DATA):
     """Folds of ten graphs each, two of the others for validation."""
-    made = []
+    made, graphs = [], 10 * max(2, folds)
     for repeat in range(repeats):
         for fold in range(folds):
-            test = tuple((10 * fold + i + repeat) % (10 * folds) for i in range(10))
-            rest = [graph for graph in range(10 * folds) if graph not in test]
+            test = tuple((10 * fold + i + repeat) % graphs for i in range(10))
+            rest = [graph for graph in range(graphs) if graph not in test]
             made.append(Fold(repeat, fold, tuple(rest[2:]), tuple(rest[:2]), test))
     return Splits(dataset, data, 0, tuple(made))
 
@@ -150,6 +150,14 @@ def records_of(study, measure):
         elif got is not None:
             found[run.key] = record(run, got)
     return found
+
+
+def stored(folder, study, records):
+    """A folder with a study and its runs."""
+    with Store(folder) as store:
+        store.merge(records.values())
+    save_studies(folder, [study])
+    return folder
 
 
 def done(fold=0, *, accuracy=2 / 3, **options):

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from ifmixup import nn as nn
     from ifmixup.augment import IfMixup as IfMixup
     from ifmixup.augment import MixPlan as MixPlan
-    from ifmixup.check_model import ModelCheck as ModelCheck
-    from ifmixup.check_model import check_model as check_model
     from ifmixup.components import with_options as with_options
     from ifmixup.data import EdgeAttrToNodes as EdgeAttrToNodes
     from ifmixup.errors import IfmixupError as IfmixupError
@@ -22,6 +20,8 @@ if TYPE_CHECKING:
     from ifmixup.estimators import GraphRegressor as GraphRegressor
     from ifmixup.mixing import mix as mix
     from ifmixup.mixing import mix_batch as mix_batch
+    from ifmixup.model_check import ModelCheck as ModelCheck
+    from ifmixup.model_check import check_model as check_model
     from ifmixup.recovery import Recovery as Recovery
     from ifmixup.recovery import recover as recover
     from ifmixup.study.compare import compare as compare
@@ -38,10 +38,10 @@ _HOMES = {
     "IfMixup": "ifmixup.augment",
     "IfmixupError": "ifmixup.errors",
     "MixPlan": "ifmixup.augment",
-    "ModelCheck": "ifmixup.check_model",
+    "ModelCheck": "ifmixup.model_check",
     "ModelError": "ifmixup.errors",
     "Recovery": "ifmixup.recovery",
-    "check_model": "ifmixup.check_model",
+    "check_model": "ifmixup.model_check",
     "compare": "ifmixup.study.compare",
     "mix": "ifmixup.mixing",
     "mix_batch": "ifmixup.mixing",

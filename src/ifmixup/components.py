@@ -252,7 +252,7 @@ class Component:
     def default_options(self) -> dict[str, Plain]:
         """What its options are where nobody sets them."""
         options = _REGISTRIES[self.kind].options(self.cls)
-        return dict(_defaults(options, self.kind, self.name))
+        return dict(_defaults(options, self.name))
 
     def takes(self, name: str) -> bool:
         """Whether ``name`` is one of its options."""

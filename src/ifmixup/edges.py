@@ -48,21 +48,27 @@ def check_edge_index(
         )
 
 
-def check_edge_weight(edge_weight: Tensor, num_edges: int, *, where: str = "The graph") -> None:
+def check_edge_weight(
+    edge_weight: object,
+    num_edges: int,
+    *,
+    where: str = "The graph",
+    error: type[Exception] = InputError,
+) -> None:
     """Check that ``edge_weight`` is one finite float per edge, 0 or more."""
     if (
         not isinstance(edge_weight, Tensor)
         or edge_weight.shape != (num_edges,)
         or not edge_weight.is_floating_point()
     ):
-        raise InputError(
+        raise error(
             f"{where}: edge_weight must be floats of shape [{num_edges}], one per edge; got "
             f"{shape_of(edge_weight)}."
         )
     wrong = ~(edge_weight.isfinite() & (edge_weight >= 0))
     if bool(wrong.any()):
         edge = int(wrong.nonzero()[0])
-        raise InputError(
+        raise error(
             f"{where}: edge_weight must be finite and not negative; edge {edge} has "
             f"{float(edge_weight[edge]):g}."
         )

@@ -1,13 +1,14 @@
 import pytest
 
 from ifmixup.cli import main
-from stored_runs import done, filled
+from stored_runs import records_of, result, stored, study_of
 
 
 @pytest.fixture
 def folder(tmp_path):
-    runs = [done(f, protocol="paper", method=m) for f in (0, 1) for m in ("none", "ifmixup")]
-    return filled(tmp_path / "study", *runs)
+    study = study_of(protocols=["paper"], folds=2)
+    records = records_of(study, lambda spec, validated: result())
+    return stored(tmp_path / "study", study, records)
 
 
 def test_a_report(folder, tmp_path, capsys):

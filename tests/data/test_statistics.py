@@ -9,7 +9,6 @@ from ifmixup.data.statistics import (
     Statistics,
     continuous,
     describe,
-    is_one_hot,
     linearly_independent,
 )
 from ifmixup.errors import InputError
@@ -168,18 +167,3 @@ def test_the_own_split():
     dataset = from_pyg([Data(x=torch.ones(1, 1), edge_index=EDGES[:, :0], y=i) for i in (0, 1)])
     dataset._split = {"train": torch.tensor([0]), "test": torch.tensor([1])}
     assert dict(describe(dataset))["own split"] == "train 1, test 1"
-
-
-@pytest.mark.parametrize(
-    ("rows", "expected"),
-    [
-        ([[0, 1], [1, 0]], True),
-        ([[0, 1], [0, 0]], False),
-        ([[1, 1], [0, 1]], False),
-        ([[0.5, 0.5]], False),
-        ([[2, -1]], False),
-        ([[1]], True),
-    ],
-)
-def test_one_hot(rows, expected):
-    assert is_one_hot(torch.tensor(rows)) is expected

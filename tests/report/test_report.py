@@ -3,7 +3,8 @@ import pytest
 from ifmixup import errors
 from ifmixup.errors import InputError, MissingExtraError
 from ifmixup.report.report import report, sections
-from stored_runs import done, filled
+from ifmixup.study.study import save_studies
+from stored_runs import done, filled, records_of, result, stored, study_of
 
 pytest.importorskip("plotly")
 pytest.importorskip("matplotlib")
@@ -15,7 +16,7 @@ def test_sections_in_their_order(studies):
         ("summary", 0),
         ("gcn", 3),
         ("depth", 2),
-        ("compare-1-gcn", 3),
+        (studies.shown[2].name, 3),
         ("statistics", 0),
         ("graph-sizes", 0),
         ("explorer", 0),
@@ -23,15 +24,16 @@ def test_sections_in_their_order(studies):
     ]
 
 
-def test_files(own_folder, tmp_path):
-    written = report(
-        [own_folder], tmp_path / "r.html", figures=tmp_path / "f", tables=tmp_path / "t"
-    )
+def test_files(tmp_path):
+    study = study_of(protocols=["paper"], folds=3, name="Mine")
+    records = records_of(study, lambda spec, validated: result())
+    folder = stored(tmp_path / "s", study, records)
+    written = report([folder], tmp_path / "r.html", figures=tmp_path / "f", tables=tmp_path / "t")
     assert all(path.stat().st_size > 0 for path in written)
     names = {path.name for path in written}
-    assert {"r.html", "compare-1-gcn.md", "compare-1-gcn.tex"} <= names
+    assert {"r.html", "mine.md", "mine.tex"} <= names
     for kind in ("accuracy", "paired", "curves"):
-        assert {f"compare-1-gcn-{kind}.png", f"compare-1-gcn-{kind}.svg"} <= names
+        assert {f"mine-{kind}.png", f"mine-{kind}.svg"} <= names
     assert not list(tmp_path.rglob(".*"))
 
 
@@ -42,7 +44,7 @@ def test_the_same_study_gives_the_same_page(own_folder, tmp_path):
 
 
 def test_a_folder_that_is_not_there(own_folder, tmp_path):
-    with pytest.raises(InputError, match="Make it first"):
+    with pytest.raises(InputError, match="Create it first"):
         report([own_folder], tmp_path / "no" / "r.html")
 
 
@@ -56,9 +58,22 @@ def test_without_plotly(own_folder, tmp_path, monkeypatch):
 
 
 def test_a_single_fold_is_enough(tmp_path):
-    runs = [done(0, protocol="paper", method=method) for method in ("none", "ifmixup")]
-    written = report([filled(tmp_path / "s", *runs)], tmp_path / "r.html", figures=tmp_path / "f")
+    study = study_of(protocols=["paper"], folds=1)
+    records = records_of(study, lambda spec, validated: result())
+    folder = stored(tmp_path / "s", study, records)
+    written = report([folder], tmp_path / "r.html", figures=tmp_path / "f")
     assert "NaN" not in written[0].read_text(encoding="utf-8").split("</head>")[1]
+
+
+def test_a_folder_without_a_study_and_one_without_runs(tmp_path):
+    unknown = filled(tmp_path / "unknown", done(0))
+    save_studies(tmp_path / "stopped", [study_of()])
+    (path,) = report([unknown, tmp_path / "stopped"], tmp_path / "r.html")
+    text = path.read_text(encoding="utf-8")
+    assert "unknown has 1 runs" in text
+    assert "0 of its 10 runs are done" in text
+    assert "No run of a known study has finished." in text
+    assert str(tmp_path) not in text
 
 
 def test_the_head_of_the_page_and_no_html_from_stores(own_folder, paper_folder, tmp_path):

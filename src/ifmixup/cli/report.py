@@ -8,26 +8,28 @@ from typing import Annotated
 
 import tyro
 
-from ifmixup.cli.plain_console import PlainConsole
-from ifmixup.report.report import report as write_report
+from ifmixup.cli.console import PlainConsole
+from ifmixup.cli.options import NO_DEFAULT
 
 
 def report(
     studies: Annotated[tuple[Path, ...], tyro.conf.Positional],
     *,
     output: Annotated[Path, tyro.conf.arg(aliases=("-o",))] = Path("report.html"),
-    figures: Path | None = None,
-    tables: Path | None = None,
+    figures: Annotated[Path | None, NO_DEFAULT] = None,
+    tables: Annotated[Path | None, NO_DEFAULT] = None,
 ) -> int:
     """Write what studies found as one HTML file that works without a network.
 
     Args:
-        studies: Folders that ifmixup reproduce or ifmixup compare ran into.
-        output: Where the page goes.
+        studies: Folders of ifmixup compare or ifmixup reproduce.
+        output: The HTML file.
         figures: A folder for the figures as png and svg.
         tables: A folder for the tables as Markdown and LaTeX.
     """
-    # By their names: where folders lie on a machine is nobody's business.
+    from ifmixup.report.report import report as write_report
+
+    # By their names: a page does not tell where folders are on a machine.
     command = shlex.join(["ifmixup", "report", *(path.resolve().name for path in studies)])
     written = write_report(studies, output, figures=figures, tables=tables, command=command)
     console = PlainConsole()

@@ -14,7 +14,7 @@ from ifmixup.data.dataset import GraphDataset, Skips
 from ifmixup.data.encoder import DEGREE, Column, FeatureEncoder
 from ifmixup.data.targets import Targets
 from ifmixup.edges import check_edge_index, check_edge_weight
-from ifmixup.errors import DatasetError, InputError
+from ifmixup.errors import DatasetError
 
 
 @dataclass
@@ -101,19 +101,16 @@ def assemble(
 def _check(graph: Data, where: str, weighted: bool) -> None:
     """Check an untrusted graph. If ``weighted``, its weights become floats; it must have them."""
     edges, weight = graph.get("edge_index"), graph.get("edge_weight")
-    try:
-        check_edge_index(edges, int(graph.num_nodes or 0), where=where)
-        if weighted and weight is None and edges.size(1):
-            raise DatasetError(
-                f"{where} has no edge_weight, but others have. Give it to all graphs or to none; "
-                "an edge without one has the weight 1."
-            )
-        if weighted:
-            weight = torch.empty(0, device=edges.device) if weight is None else weight
-            graph.edge_weight = weight if weight.is_floating_point() else weight.float()
-            check_edge_weight(graph.edge_weight, edges.size(1), where=where)
-    except InputError as error:
-        raise DatasetError(str(error)) from error
+    check_edge_index(edges, int(graph.num_nodes or 0), where=where, error=DatasetError)
+    if weighted and weight is None and edges.size(1):
+        raise DatasetError(
+            f"{where} has no edge_weight, but others have. Give it to all graphs or to none; an "
+            "edge without one has the weight 1."
+        )
+    if weighted:
+        weight = torch.empty(0, device=edges.device) if weight is None else weight
+        graph.edge_weight = weight if weight.is_floating_point() else weight.float()
+        check_edge_weight(graph.edge_weight, edges.size(1), where=where, error=DatasetError)
     for key in ("x", "edge_attr"):
         value = graph.get(key)
         if isinstance(value, Tensor) and value.is_floating_point() and not value.isfinite().all():

@@ -79,11 +79,6 @@ def linearly_independent(rows: Tensor) -> bool:
     )
 
 
-def is_one_hot(rows: Tensor) -> bool:
-    """Whether every row has a single 1 and otherwise zeros."""
-    return bool((((rows == 0) | (rows == 1)).all(1) & (rows.sum(1) == 1)).all())
-
-
 def continuous(values: Tensor) -> list[int]:
     """The columns of features that are not all 0 or 1."""
     return [int(i) for i in ((values != 0) & (values != 1)).any(0).nonzero().flatten()]

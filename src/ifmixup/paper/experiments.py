@@ -1,4 +1,4 @@
-"""The paper's tables and figures that are made of runs. To add one is to add an entry."""
+"""The paper's tables and figures as data. To add one is to add an entry."""
 
 from __future__ import annotations
 
@@ -9,23 +9,11 @@ from typing import Any
 from ifmixup.data import NAMES
 from ifmixup.errors import unknown_name
 
+# The rows of the paper's tables; ifmixup itself has more methods.
 METHODS = ("none", "ifmixup", "mixup_graph", "drop_edge", "drop_node", "attribute_masking")
 MOLECULES = ("PTC_MR", "NCI109", "NCI1", "MUTAG", "ENZYMES", "PROTEINS")
 NCI = ("NCI109", "NCI1")
 RATIOS = ((1.0, 1.0), (2.0, 2.0), (5.0, 1.0), (10.0, 1.0), (20.0, 1.0))
-# Where ``suspects`` starts from, for both methods and all datasets.
-_BY_HAND: Mapping[str, Any] = {
-    "layers": 5,
-    "hidden": 64,
-    "batch_size": 32,
-    "learning_rate": 0.0005,
-    "dropout": 0.5,
-    "readout": "sum",
-    "norm": "batch",
-    "jk": "last",
-    "weight_decay": 0.0,
-}
-_RATIO: Mapping[str, Any] = {"alpha": 20.0, "beta": 1.0}
 
 
 @dataclass(frozen=True)
@@ -33,11 +21,11 @@ class Variant:
     """A column of a table, or a bar of a figure.
 
     Attributes:
-        name: What it is called in tables and in the published numbers.
+        name: Its name in tables and in the published numbers.
         model: The model.
         method: The method.
-        changes: Settings that are what this variant is about.
-        against: The variant that it is compared with; None where there is none.
+        changes: The settings and options that this variant is about. They are not searched.
+        against: The variant that it is compared with; None: with none.
     """
 
     name: str
@@ -52,11 +40,12 @@ class Experiment:
     """A table or a figure.
 
     Attributes:
-        name: What ``ifmixup reproduce`` calls it.
-        title: What it is.
+        name: Its name in ``ifmixup reproduce``.
+        title: What it shows.
         datasets: Its rows, or the panels of a figure.
         variants: Its columns, or the bars of a panel.
-        is_figure: Whether the paper draws it as bars, and prints no numbers.
+        is_figure: Whether the paper draws it as bars and prints no numbers. The variants of a
+            figure are named ``"method, value"``.
     """
 
     name: str
@@ -76,17 +65,8 @@ def _every_method(model: str) -> tuple[Variant, ...]:
 def _shuffled(
     name: str, layers: int, every: int | None, against: str | None, **changes: Any
 ) -> Variant:
-    changes |= {"layers": layers, "shuffle_every": every}
+    changes |= {"num_layers": layers, "shuffle_every": every}
     return Variant(name, "gcn", "ifmixup", changes, against)
-
-
-def _suspected(name: str, **changes: Any) -> tuple[Variant, ...]:
-    """``none`` and ``ifmixup`` with the same settings, whatever is recommended for a dataset."""
-    settings = {**_BY_HAND, **changes}
-    return (
-        Variant(f"none, {name}", "gcn", "none", settings),
-        Variant(f"ifmixup, {name}", "gcn", "ifmixup", {**_RATIO, **settings}, f"none, {name}"),
-    )
 
 
 EXPERIMENTS = {
@@ -129,7 +109,7 @@ EXPERIMENTS = {
                     f"{method}, {layers} layers",
                     "gcn",
                     method,
-                    {"layers": layers},
+                    {"num_layers": layers},
                     None if method == "none" else f"none, {layers} layers",
                 )
                 for method in ("none", "ifmixup", "mixup_graph")
@@ -139,7 +119,7 @@ EXPERIMENTS = {
         ),
         Experiment(
             "shuffling",
-            "The node order of the partner, shuffled every so many epochs",
+            "The node order of the partner, shuffled every few epochs",
             NCI,
             (
                 _shuffled("never", 8, None, None),
@@ -162,63 +142,13 @@ EXPERIMENTS = {
         ),
         Experiment(
             "pairing",
-            "Who is mixed with whom",
+            "Which graphs are mixed with each other",
             NCI,
             (
                 _shuffled("random", 8, None, None),
                 _shuffled("same size, no shuffling", 8, None, "random", pairing="same-size"),
                 _shuffled("same size, shuffling", 8, 1, "random", pairing="same-size"),
                 _shuffled("self-paired, shuffling", 8, 1, "random", pairing="self"),
-            ),
-        ),
-        Experiment(
-            "suspects",
-            "What the gain of ifMixup could depend on (not in the paper)",
-            ("MUTAG", "PTC_MR", "NCI1", "ENZYMES"),
-            (
-                *_suspected("settings by hand"),
-                *_suspected("learning rate 0.01", learning_rate=0.01),
-                *_suspected("batches of 128", batch_size=128),
-                *_suspected("no dropout", dropout=0.0),
-                *_suspected("mean readout", readout="mean"),
-                *_suspected("mean readout, no dropout", readout="mean", dropout=0.0),
-                *_suspected(
-                    "mean readout, no dropout, hidden 128",
-                    readout="mean",
-                    dropout=0.0,
-                    hidden=128,
-                ),
-                *_suspected("no batch norm", norm="none"),
-                *_suspected("exact batch norm", norm="exact"),
-                *_suspected(
-                    "learning rate 0.01, exact batch norm", learning_rate=0.01, norm="exact"
-                ),
-                *_suspected("learning rate 0.01, no dropout", learning_rate=0.01, dropout=0.0),
-                *_suspected(
-                    "learning rate 0.01, no dropout, exact batch norm",
-                    learning_rate=0.01,
-                    dropout=0.0,
-                    norm="exact",
-                ),
-                *_suspected("a head on every layer", jk="sum"),
-                *_suspected("weight decay 0.01", weight_decay=0.01),
-                *_suspected("hidden 128", hidden=128),
-                *_suspected("50 steps an epoch", steps_per_epoch=50),
-                *(
-                    Variant(
-                        f"ifmixup, {name}",
-                        "gcn",
-                        "ifmixup",
-                        {**_RATIO, **_BY_HAND, **changes},
-                        "none, settings by hand",
-                    )
-                    for name, changes in (
-                        ("one λ a batch", {"ratio": "batch"}),
-                        ("Beta(1, 1)", {"alpha": 1.0, "beta": 1.0}),
-                        ("half of the graphs", {"p": 0.5}),
-                        ("pairs of the same size", {"pairing": "same-size"}),
-                    )
-                ),
             ),
         ),
     )

@@ -1,60 +1,353 @@
-"""Running the paper's experiments again."""
+"""Running the paper's experiments: each becomes a study, and studies share their runs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
-from dataclasses import replace
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
-from ifmixup.paper.cell import Cell, cell_of
-from ifmixup.paper.plan import DatasetPlan, Trial
-from ifmixup.study.engines.engine import Engine
-from ifmixup.study.progress import Progress
-from ifmixup.study.search import halve
+import numpy as np
+import torch
+
+from ifmixup.components import resolve, set_options
+from ifmixup.data import load
+from ifmixup.errors import InputError, unknown_name
+from ifmixup.paper.experiments import EXPERIMENTS, Experiment, Variant, find
+from ifmixup.study.comparison import Comparison
+from ifmixup.study.engines.engine import Engine, Task
+from ifmixup.study.grid import PAPER_GRID, check_names, expand
+from ifmixup.study.halving import NOTE, halve
+from ifmixup.study.run import Runner
+from ifmixup.study.splits import Splits, make_splits
 from ifmixup.study.store import Store
-from ifmixup.training import RunSpec
+from ifmixup.study.study import Candidate, Study, Trial, load_studies, make_trial, save_studies
+from ifmixup.training.packed import PackedDataset, pack
+from ifmixup.training.recommended import recommended
+from ifmixup.training.run import reproducible
+from ifmixup.training.run_spec import Fold, RunSpec
+from ifmixup.training.settings import setting_types
+from ifmixup.training.trainer import Trainer
+
+FOLDS = 10  # of every cross-validation; a smaller scale runs the first few of them
+SEARCHES = ("none", "grid", "halving")
+_TIMED_STEPS = 6  # of a training, for the estimate
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The size of an experiment.
+
+    Attributes:
+        name: Its name in ``--scale``.
+        repeats: The number of cross-validations.
+        folds: How many of the ten folds of each are run.
+        epochs: The number of epochs.
+        graphs: The maximum number of graphs of each dataset, with the same share of each class;
+            None: all.
+    """
+
+    name: str
+    repeats: int
+    folds: int
+    epochs: int
+    graphs: int | None = None
+
+
+SCALES = {
+    scale.name: scale
+    for scale in (
+        Scale("smoke", repeats=1, folds=2, epochs=3, graphs=100),
+        Scale("small", repeats=1, folds=3, epochs=100),
+        Scale("paper", repeats=3, folds=FOLDS, epochs=350),
+    )
+}
+
+
+def scale_of(name: str) -> Scale:
+    """The scale called ``name``."""
+    if name not in SCALES:
+        raise unknown_name("scale", name, SCALES)
+    return SCALES[name]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be run.
+
+    Attributes:
+        studies: One study per experiment.
+        data: Every dataset of theirs, with its folds.
+        search: ``none``, ``grid`` or ``halving``.
+    """
+
+    studies: tuple[Study, ...]
+    data: tuple[tuple[PackedDataset, Splits], ...]
+    search: str = "none"
+
+    def specs(self, dataset: str | None = None) -> list[RunSpec]:
+        """Every run once; only those on one dataset if its name is given."""
+        found = {spec.key: spec for study in self.studies for spec in study.specs()}
+        return [spec for spec in found.values() if dataset in (None, spec.dataset)]
+
+
+def plan(
+    names: Sequence[str],
+    scale: Scale,
+    *,
+    datasets: Sequence[str] | None = None,
+    variants: Sequence[str] | None = None,
+    protocols: Sequence[str] = ("paper",),
+    search: str = "none",
+    seed: int = 0,
+    root: str | os.PathLike[str] | None = None,
+    changes: Mapping[str, Any] | None = None,
+) -> Plan:
+    """The studies of experiments, and their data.
+
+    Args:
+        names: Names of experiments, or ``all``.
+        scale: The size.
+        datasets: Only these of their datasets; None: all.
+        variants: Only these of their variants, such as ``none`` and ``ifmixup``; None: all.
+        protocols: ``paper``, ``last`` (which share their runs) and ``holdout``.
+        search: ``none`` takes the recommended settings, ``grid`` and ``halving`` choose from the
+            paper's grid.
+        seed: Seeds folds and runs.
+        root: The folder of the datasets.
+        changes: Settings and options by name, for every variant that has them, such as
+            ``weight_decay``. What a variant itself changes goes first.
+    """
+    if search not in SEARCHES:
+        raise unknown_name("search", search, SEARCHES)
+    chosen = list(EXPERIMENTS.values()) if "all" in names else [find(name) for name in names]
+    wanted = list(dict.fromkeys(name for each in chosen for name in each.datasets))
+    for name in datasets or ():
+        if name not in wanted:
+            raise InputError(
+                f"{name!r} is not among the datasets of {', '.join(names)}: {', '.join(wanted)}."
+            )
+    known = list(dict.fromkeys(each.name for one in chosen for each in one.variants))
+    for name in variants or ():
+        if name not in known:
+            raise unknown_name("variant", name, known)
+    _check_changes(changes or {}, chosen)
+    data: dict[str, tuple[PackedDataset, Splits]] = {}
+    studies = []
+    for experiment in chosen:
+        mine = [v for v in experiment.variants if variants is None or v.name in variants]
+        trials = []
+        for name in experiment.datasets:
+            if not mine or (datasets is not None and name not in datasets):
+                continue
+            if name not in data:
+                dataset = packed(name, scale.graphs, root)
+                data[name] = dataset, _splits(dataset, scale, seed)
+            for protocol in dict.fromkeys(protocols):
+                for variant in mine:
+                    trial = make_trial(
+                        resolve("model", variant.model),
+                        resolve("method", variant.method),
+                        *data[name],
+                        _candidates(variant, data[name][0], scale.epochs, search, changes or {}),
+                        protocol=protocol,
+                        seed=seed,
+                        name=variant.name,
+                        against=variant.against,
+                    )
+                    trials.append(trial)
+        if trials:
+            config = {
+                "experiment": experiment.name,
+                "epochs": scale.epochs,
+                "graphs": scale.graphs,
+                "search": search,
+                "seed": seed,
+                **dict(sorted((changes or {}).items())),
+            }
+            title = f"{experiment.name}: {experiment.title}"
+            studies.append(Study(experiment.name, title, "accuracy", tuple(trials), config=config))
+    if not studies:
+        raise InputError("No experiment has these variants on these datasets.")
+    return Plan(tuple(studies), tuple(data.values()), search)
+
+
+def packed(
+    name: str, graphs: int | None = None, root: str | os.PathLike[str] | None = None
+) -> PackedDataset:
+    """A dataset, or about ``graphs`` of its graphs, drawn with the same share of each class."""
+    dataset = load(name, root)
+    if graphs is None or len(dataset) <= graphs:
+        return pack(dataset, name)
+    y = dataset.y.numpy()
+    generator = np.random.RandomState(0)
+    share = graphs / len(y)
+    taken: list[int] = []
+    for number in np.unique(y):
+        members = np.flatnonzero(y == number)
+        count = min(len(members), max(FOLDS, round(share * len(members))))
+        taken += generator.permutation(members)[:count].tolist()
+    return pack(dataset[sorted(taken)], name)
+
+
+def experiment_of(study: Study) -> Experiment | None:
+    """The paper's experiment that a study reproduces; None for any other study."""
+    name = study.config.get("experiment")
+    return EXPERIMENTS.get(name) if isinstance(name, str) and name == study.name else None
+
+
+def joined(earlier: Study, later: Study) -> Study | None:
+    """One study of two parts of the same experiment, such as other datasets, variants or folds.
+
+    None if the two are different studies: of other experiments, with other epochs, graphs or
+    seeds, or with other settings for the same trial.
+    """
+    experiment = experiment_of(later)
+    if experiment is None or earlier.name != later.name or earlier.config != later.config:
+        return None
+    variants = [variant.name for variant in experiment.variants]
+    if any(t.name not in variants or t.dataset not in experiment.datasets for t in earlier.trials):
+        return None
+    found = {_identity(trial): trial for trial in earlier.trials}
+    for trial in later.trials:
+        old = found.setdefault(_identity(trial), trial)
+        folds = tuple(sorted({*old.folds, *trial.folds}))
+        same_graphs = len({fold[:2] for fold in folds}) == len(folds)
+        if not same_graphs or (old.data, old.candidates) != (trial.data, trial.candidates):
+            return None
+        larger = max(old, trial, key=lambda each: len(each.folds))
+        found[_identity(trial)] = replace(larger, folds=folds, keys=())
+    protocols = [*dict.fromkeys([*earlier.protocols, *later.protocols])]
+    trials = sorted(
+        found.values(),
+        key=lambda trial: (
+            experiment.datasets.index(trial.dataset),
+            protocols.index(trial.protocol),
+            variants.index(trial.name),
+        ),
+    )
+    notes = tuple(dict.fromkeys([*earlier.notes, *later.notes]))
+    return replace(later, trials=tuple(trials), notes=notes)
 
 
 def reproduce(
-    plan: DatasetPlan,
-    store: Store,
+    plan: Plan,
+    folder: Path,
     engine: Engine,
     *,
-    halving: bool = False,
     retry_failed: bool = False,
     progress: bool = True,
-) -> list[Cell]:
-    """Run what the store does not have yet of one dataset, and read the numbers off.
+) -> list[Comparison]:
+    """Run what a folder does not have yet, and compare.
 
     Args:
         plan: What to run.
-        store: Where runs are kept; one that is there is not run again.
+        folder: Where runs and studies are stored; a run that is there is not run again. An
+            experiment that the folder has a part of already is continued.
         engine: Where runs execute.
-        halving: Search the grid of each trial by successive halving first.
         retry_failed: Run again what failed before.
-        progress: Whether to show how far it is.
+        progress: Whether to show the progress.
+
+    Returns:
+        The experiments as the folder has them now, in the order of the plan.
     """
-
-    def execute(specs: Sequence[RunSpec]) -> None:
-        study = plan.trials[0].study  # all share data and folds
-        tasks = study.pending(specs, store, retry_failed=retry_failed)
-        already = len(specs) - len(tasks)
-        with Progress(len(tasks), already) if progress else nullcontext() as watcher:
-            study.execute(tasks, store, engine, watcher)
-
-    if halving:
-        plan = replace(
-            plan, trials=tuple(_searched(trial, store, execute) for trial in plan.trials)
-        )
-    execute(plan.specs())
-    return read_cells(plan, store)
-
-
-def read_cells(plan: DatasetPlan, store: Store) -> list[Cell]:
-    """What the store has of a plan: a cell for every trial that has finished runs."""
-    cells = (cell_of(trial, trial.study.records(trial.specs(), store)) for trial in plan.trials)
-    return [cell for cell in cells if cell is not None]
+    with Store(folder) as store:
+        runner = Runner(store, engine, plan.data, retry_failed=retry_failed, progress=progress)
+        if plan.search == "halving":
+            studies = [halve(study, store, runner.execute) for study in plan.studies]
+            studies = [replace(study, notes=(*study.notes, NOTE)) for study in studies]
+            plan = replace(plan, studies=tuple(studies))
+        if runner.pending(plan.specs()):
+            for study in plan.studies:
+                runner.check(study)
+        for _, splits in plan.data:
+            splits.save_in(folder)
+        whole = [_continued(study, load_studies(folder)) for study in plan.studies]
+        save_studies(folder, whole)  # before the runs, for a report of a study that is stopped
+        runner.execute(plan.specs())
+        return [
+            Comparison(study, list(store.get(sorted(study.keys)).values()), folder)
+            for study in whole
+        ]
 
 
-def _searched(trial: Trial, store: Store, execute: Callable[[Sequence[RunSpec]], None]) -> Trial:
-    return replace(trial, study=halve(trial.study, store, execute))
+def estimate(tasks: Iterable[Task], data: PackedDataset, workers: int) -> float:
+    """About how many seconds runs will take.
+
+    For each kind of run a few steps are timed, after one epoch to warm up, and multiplied.
+
+    Args:
+        tasks: The runs, all on ``data``.
+        data: The packed dataset.
+        workers: How many run at the same time.
+    """
+    seconds_per_graph: dict[tuple[Any, ...], float] = {}
+    total = 0.0
+    for spec, fold in tasks:
+        settings = spec.settings
+        kind = (spec.model, spec.method, settings.batch_size, settings.use_edge_attr)
+        if kind not in seconds_per_graph:
+            seconds_per_graph[kind] = _seconds_per_graph(spec, data, fold)
+        steps = settings.steps_per_epoch
+        graphs = len(fold.train) if steps is None else steps * settings.batch_size
+        # evaluating a graph takes about a third of the time of training on it
+        evaluated = (len(fold.validation) + len(fold.test)) / 3
+        total += seconds_per_graph[kind] * (graphs + evaluated) * settings.epochs
+    return total / workers
+
+
+def _seconds_per_graph(spec: RunSpec, data: PackedDataset, fold: Fold) -> float:
+    train = fold.indices("train")
+    graphs = train[torch.randperm(len(train))[: _TIMED_STEPS * spec.settings.batch_size]]
+    with reproducible():
+        settings = spec.settings.with_(steps_per_epoch=None)
+        trainer = Trainer(settings, spec.model, spec.method, data, train=graphs)
+        trainer.run_epoch()
+        start = time.perf_counter()
+        trainer.run_epoch()
+        return (time.perf_counter() - start) / len(graphs)
+
+
+def _check_changes(changes: Mapping[str, Any], chosen: Sequence[Experiment]) -> None:
+    """Check that every name is a setting, or an option of one of the experiments' classes."""
+    if "epochs" in changes:
+        raise InputError("The number of epochs is part of the scale: give epochs there.")
+    kinds = {("model", v.model) for each in chosen for v in each.variants}
+    kinds |= {("method", v.method) for each in chosen for v in each.variants}
+    check_names(changes, [resolve(*kind) for kind in sorted(kinds)])
+
+
+def _splits(data: PackedDataset, scale: Scale, seed: int) -> Splits:
+    """The first folds of each repeat: more repeats or folds keep the runs of fewer."""
+    splits = make_splits(data, folds=FOLDS, repeats=scale.repeats, seed=seed)
+    return replace(splits, folds=tuple(f for f in splits.folds if f.fold < scale.folds))
+
+
+def _candidates(
+    variant: Variant, data: PackedDataset, epochs: int, search: str, changes: Mapping[str, Any]
+) -> list[Candidate]:
+    """The settings of a variant on a dataset: one, or those of the paper's grid."""
+    start = recommended(data, resolve("model", variant.model), resolve("method", variant.method))
+    given = {**changes, **variant.changes}
+    own = {name: value for name, value in given.items() if name in setting_types()}
+    options = {name: value for name, value in given.items() if name not in own}
+    settings = start.settings.with_(**{"use_edge_attr": False, **own, "epochs": epochs})
+    # what was set is not chosen from the grid
+    grid = {
+        names: values
+        for names, values in PAPER_GRID.items()
+        if search != "none" and not set(names.split(",")) & set(given)
+    }
+    model, method = set_options([start.model, start.method], options)
+    return expand(settings, model, method, grid)
+
+
+def _continued(study: Study, earlier: Sequence[Study]) -> Study:
+    """The study, joined with the part of the same experiment that a folder has."""
+    return next((both for each in earlier if (both := joined(each, study)) is not None), study)
+
+
+def _identity(trial: Trial) -> tuple[str, str, str]:
+    return trial.dataset, trial.protocol, trial.name

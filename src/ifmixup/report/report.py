@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from ifmixup.errors import InputError, import_extra
-from ifmixup.paper.main_table import main_table
-from ifmixup.paper.table import lines
+from ifmixup.paper.tables import main_table, study_table
+from ifmixup.report.charts import (
+    calibration,
+    figure_bars,
+    graph_sizes,
+    learning_curves,
+    paired_dots,
+)
 from ifmixup.report.explorer import explorer
 from ifmixup.report.html import Section, slug
 from ifmixup.report.matplotlib_chart import draw
+from ifmixup.report.origin import origin
 from ifmixup.report.page import page
 from ifmixup.report.save import save_figure, save_text
-from ifmixup.report.sections.calibration import calibration
-from ifmixup.report.sections.experiment_table import experiment_table
-from ifmixup.report.sections.figure_bars import figure_bars
-from ifmixup.report.sections.graph_sizes import graph_sizes
-from ifmixup.report.sections.learning_curves import learning_curves
-from ifmixup.report.sections.origin import origin
-from ifmixup.report.sections.paired_dots import paired_dots
-from ifmixup.report.sections.statistics import statistics
-from ifmixup.report.sections.summary import summary
 from ifmixup.report.studies import Studies, gather
-from ifmixup.report.table_files import to_latex, to_markdown
+from ifmixup.report.tables import statistics, study_section, summary, unknown_section
 
 _UNDER_A_TABLE = (figure_bars, paired_dots, learning_curves, calibration)
 
@@ -40,10 +39,10 @@ def report(
 
     Args:
         folders: Folders of ``ifmixup reproduce`` or ``ifmixup compare``.
-        output: The page; a file of HTML that works without a network.
-        figures: A folder for the figures as png and svg; made where it is missing.
-        tables: A folder for the tables as Markdown and LaTeX; made where it is missing.
-        command: What the report was asked for with, to be written in it.
+        output: The page: an HTML file that works without a network.
+        figures: A folder for the figures as png and svg; created if it is missing.
+        tables: A folder for the tables as Markdown and LaTeX; created if it is missing.
+        command: The command of the report, which is written in it.
 
     Returns:
         The files that were written.
@@ -52,7 +51,7 @@ def report(
     if figures is not None:
         import_extra("matplotlib", "plot")
     if not output.parent.is_dir():
-        raise InputError(f"The folder {str(output.parent)!r} does not exist. Make it first.")
+        raise InputError(f"The folder {str(output.parent)!r} does not exist. Create it first.")
     studies = gather(folders, command)
     found = sections(studies)
     save_text(page(", ".join(studies.names), _lead(studies), found), output)
@@ -66,34 +65,39 @@ def report(
 
 
 def sections(studies: Studies) -> list[tuple[Section, list[Section]]]:
-    """The sections of the page, each with those that stand under it."""
-    first = summary(studies)
-    found: list[tuple[Section, list[Section]]] = [] if first is None else [(first, [])]
-    for experiment in studies.experiments:
-        own = experiment_table(studies, experiment)
-        if own is not None:
-            below = (make(studies, experiment) for make in _UNDER_A_TABLE)
-            found.append((own, [section for section in below if section is not None]))
-    rest = (statistics(studies), graph_sizes(studies), explorer(), origin(studies))
-    return found + [(section, []) for section in rest if section is not None]
+    """The sections of the page, each with its subsections."""
+    found: list[tuple[Section, list[Section]]] = []
+    for shown in studies.shown:
+        below = (make(shown) for make in _UNDER_A_TABLE)
+        found.append((study_section(shown), [part for part in below if part is not None]))
+    first = (unknown_section(studies), summary(studies))
+    last = (statistics(studies), graph_sizes(studies), explorer(), origin(studies))
+    return [
+        *((section, []) for section in first if section is not None),
+        *found,
+        *((section, []) for section in last if section is not None),
+    ]
 
 
 def save_tables(studies: Studies, folder: Path) -> list[Path]:
-    """Write the table of each experiment as Markdown and LaTeX, and the main one."""
+    """Write the table of each study as Markdown and LaTeX, and the main table of the paper."""
     written = []
-    if any(cell.experiment in ("gcn", "gin") for cell in studies.cells):
+    main = main_table([shown.comparison for shown in studies.shown])
+    if main is not None:
         written.append(folder / "main.md")
-        save_text(f"## Without and with ifMixup\n\n{main_table(studies.cells)}", written[-1])
-    for experiment in studies.experiments:
-        found = lines(experiment, studies.of(experiment))
-        for ending, make in ((".md", to_markdown), (".tex", to_latex)):
-            written.append(folder / f"{slug(experiment.name)}{ending}")
-            save_text(make(experiment, found), written[-1])
+        save_text(replace(main, title="Without and with ifMixup").markdown(), written[-1])
+    for shown in studies.shown:
+        made = replace(study_table(shown.comparison), title=shown.title)
+        for ending, text in ((".md", made.markdown()), (".tex", made.latex())):
+            written.append(folder / f"{shown.name}{ending}")
+            save_text(text, written[-1])
     return written
 
 
 def _lead(studies: Studies) -> str:
     records = studies.records
+    if not records:
+        return "No run of a known study has finished."
     datasets = sorted({record.spec.dataset for record in records})
     days = sorted(record.finished_at[:10] for record in records)
     when = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
@@ -114,5 +118,5 @@ def _folder(path: Path) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{path} cannot be made: {error}.") from error
+        raise InputError(f"{path} cannot be created: {error}.") from error
     return path

@@ -1,23 +1,119 @@
-"""What a report is about: the cells of the studies' folders, and the experiments they belong to."""
+"""What a report is about: the studies of some folders, as ``study.json`` describes them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from ifmixup.augment import names as method_names
 from ifmixup.errors import InputError
-from ifmixup.paper.cell import Cell, cell_from
-from ifmixup.paper.experiments import EXPERIMENTS, Experiment, Variant
-from ifmixup.paper.manifest import load_cells
-from ifmixup.study.commands import noted_commands
+from ifmixup.paper.experiments import EXPERIMENTS, Experiment
+from ifmixup.paper.reproduce import experiment_of
+from ifmixup.report.html import slug
+from ifmixup.study.comparison import Comparison, Row
 from ifmixup.study.record import Record
+from ifmixup.study.store import FILE_NAME as RUNS
 from ifmixup.study.store import Store
-from ifmixup.training.task import TITLES
+from ifmixup.study.study import Study, Trial, load_studies
+from ifmixup.training.run_spec import digest
 
 _WHAT_TO_DO = "Run ifmixup compare or ifmixup reproduce with this --folder first."
+_SHOWN_VALUES = 4  # of a setting, in a title
+
+
+@dataclass(frozen=True)
+class ShownStudy:
+    """A study in the report.
+
+    Attributes:
+        comparison: The study and its runs.
+        name: A name for links and files, different from those of the other studies.
+        title: What it is, in words that no other study has.
+    """
+
+    comparison: Comparison
+    name: str
+    title: str
+
+    @property
+    def study(self) -> Study:
+        """The study itself."""
+        return self.comparison.study
+
+    @property
+    def experiment(self) -> Experiment | None:
+        """The experiment of the paper that it reproduces; None for any other study."""
+        return experiment_of(self.study)
+
+    @property
+    def is_figure(self) -> bool:
+        """Whether the paper draws it and prints no numbers."""
+        return self.experiment is not None and self.experiment.is_figure
+
+    @property
+    def metric(self) -> str:
+        """What its numbers are of."""
+        return next((row.metric for row in self.comparison.rows), self.study.metric)
+
+    def label(self, trial: Trial) -> str:
+        """The name of a trial in charts: its method if the study has only one model."""
+        several = len({each.model for each in self.study.trials}) > 1
+        return trial.name if several or self.experiment is not None else trial.method
+
+    @cached_property
+    def groups(self) -> dict[tuple[str, str], dict[str, Row]]:
+        """The rows by dataset and protocol, and by label, in the order of the study."""
+        found: dict[tuple[str, str], dict[str, Row]] = {}
+        for row in self.comparison.rows:
+            group = found.setdefault((row.trial.dataset, row.trial.protocol), {})
+            group[self.label(row.trial)] = row
+        return found
+
+    def base_of(self, row: Row) -> Row | None:
+        """The row that a row is compared with."""
+        base = self.study.against(row.trial)
+        return next((each for each in self.comparison.rows if each.trial is base), None)
+
+    def progress(self) -> str | None:
+        """How much of a study is there; None if all of it is."""
+        done = sum(record.result is not None for record in self.comparison.runs)
+        total, failed = len(self.study.keys), len(self.comparison.failed)
+        if done == total:
+            return None
+        return (
+            f"This study is not complete: {done} of its {total} runs are done"
+            f"{f', {failed} failed' if failed else ''}. The same command that started it runs the "
+            f"others{' (failed ones with --retry-failed)' if failed else ''}."
+        )
+
+
+@dataclass(frozen=True)
+class UnknownRuns:
+    """The runs of a folder that has no ``study.json``.
+
+    Attributes:
+        folder: The folder's name.
+        runs: How many runs it has.
+        names: The names of their datasets, models and methods.
+    """
+
+    folder: str
+    runs: int
+    names: Mapping[str, Sequence[str]]
+
+    def told(self) -> list[str]:
+        """What is known, what is not, and what to do."""
+        parts = [f"{kind} {', '.join(names)}" for kind, names in self.names.items()]
+        return [
+            f"{self.folder} has {self.runs} runs ({'; '.join(parts)}) and no study.json. Which "
+            f"study they belong to, and what is compared with what, is not known: no numbers are "
+            f"shown.",
+            f"ifmixup runs {self.folder} lists the runs and exports them. The ifmixup compare or "
+            f"ifmixup reproduce command that made them, given again with --folder {self.folder}, "
+            f"uses the stored runs and writes study.json.",
+        ]
 
 
 @dataclass(frozen=True)
@@ -25,164 +121,149 @@ class Studies:
     """What was read of the folders.
 
     Attributes:
-        experiments: The experiments that have cells, those of the paper in its order first.
-        cells: Their cells.
-        notes: What was left out, and why.
-        names: The names of the folders, without where they lie.
-        commands: The commands that the studies were run with, as far as they are known.
-        command: What the report was asked for with.
+        shown: The studies, the paper's experiments in the paper's order first.
+        unknown: Folders that have runs, but no study.
+        names: The names of the folders, without their paths.
+        notes: What else must be said.
+        command: The command of the report.
     """
 
-    experiments: Sequence[Experiment]
-    cells: Sequence[Cell]
-    notes: Sequence[str] = ()
+    shown: Sequence[ShownStudy]
+    unknown: Sequence[UnknownRuns] = ()
     names: Sequence[str] = ()
-    commands: Sequence[str] = ()
+    notes: Sequence[str] = ()
     command: str = ""
 
-    def of(self, experiment: Experiment) -> list[Cell]:
-        """The cells of an experiment."""
-        return [cell for cell in self.cells if cell.experiment == experiment.name]
-
-    def metric(self, experiment: Experiment) -> str:
-        """What the numbers of an experiment are of: one metric, the same for all its cells."""
-        return next((cell.reading.metric for cell in self.of(experiment)), "accuracy")
-
-    def groups(self, experiment: Experiment) -> dict[tuple[str, str], dict[str, Cell]]:
-        """The cells of an experiment by dataset and protocol, and by variant, in its order."""
-        mine = {(c.dataset, c.protocol, c.variant): c for c in self.of(experiment)}
-        found: dict[tuple[str, str], dict[str, Cell]] = {}
-        for dataset in experiment.datasets:
-            for protocol in ("holdout", "paper"):
-                cells = {
-                    variant.name: mine[dataset, protocol, variant.name]
-                    for variant in experiment.variants
-                    if (dataset, protocol, variant.name) in mine
-                }
-                if cells:
-                    found[dataset, protocol] = cells
-        return found
+    @property
+    def of_paper(self) -> bool:
+        """Whether an experiment of the paper is among them."""
+        return any(each.experiment is not None for each in self.shown)
 
     @cached_property
     def records(self) -> list[Record]:
-        """Every run once: experiments share runs."""
-        return list({r.key: r for cell in self.cells for r in cell.records}.values())
+        """Every run once, because studies share runs."""
+        return list({r.key: r for each in self.shown for r in each.comparison.runs}.values())
 
 
 def gather(folders: Sequence[Path], command: str = "") -> Studies:
-    """Read the folders of studies.
+    """Read the studies of folders.
 
     Args:
-        folders: What ``ifmixup reproduce`` or ``ifmixup compare`` was given as ``--folder``.
-        command: What the report was asked for with.
+        folders: Folders that ``ifmixup reproduce`` or ``ifmixup compare`` wrote to. A study that is
+            in several of them is shown once, with the runs of all.
+        command: The command of the report.
 
     Raises:
         InputError: If there is nothing to report.
     """
     if not folders:
         raise InputError(f"A report needs the folder of a study. {_WHAT_TO_DO}")
-    paper: dict[tuple[str, str, str, str], Cell] = {}
-    own: list[Experiment] = []
-    cells: list[Cell] = []
-    notes: list[str] = []
-    for folder in folders:
-        found = load_cells(folder)
-        for cell in found:
-            place = cell.experiment, cell.dataset, cell.variant, cell.protocol
-            if not _is_of(EXPERIMENTS[cell.experiment], cell):
-                notes.append(f"{' '.join(place)}: not in the paper, and left out.")
-            elif place in paper:
-                notes.append(f"{' '.join(place)} is in several folders; the larger one is shown.")
-                paper[place] = max(paper[place], cell, key=lambda each: each.reading.runs)
-            else:
-                paper[place] = cell
-        if not found:
-            with Store(folder, read_only=True) as store:
-                records = list(store.records())
-            mine = list(_compared(records, folder.resolve().name, len(own), notes))
-            own += [experiment for experiment, _ in mine]
-            cells += [cell for _, each in mine for cell in each]
-    experiments = [
-        each for each in EXPERIMENTS.values() if any(place[0] == each.name for place in paper)
+    found: dict[str, Comparison] = {}
+    unknown, notes = [], []
+    places = list({folder.resolve(): folder for folder in folders}.values())
+    for folder in places:
+        name, studies = folder.resolve().name, load_studies(folder)
+        if studies and not (folder / RUNS).exists():  # stopped before the first run
+            for study in studies:
+                found.setdefault(_identity(study), Comparison(study, [], Path(name)))
+            continue
+        with Store(folder, read_only=True) as store:
+            if not studies:
+                unknown.append(_unknown(name, store))
+            for study in studies:
+                runs = store.get(sorted(study.keys))
+                before = found.get(_identity(study))
+                for record in before.runs if before is not None else ():
+                    if record.result is not None or record.key not in runs:
+                        runs[record.key] = record
+                found[_identity(study)] = Comparison(study, list(runs.values()), Path(name))
+            others = len(store.keys() - {key for study in studies for key in study.keys})
+        if studies and others:
+            notes.append(f"{name} has {others} more runs that belong to none of its studies.")
+    if any(not each.runs for each in unknown):
+        given = ", ".join(each.folder for each in unknown if not each.runs)
+        raise InputError(f"{given} has no runs. {_WHAT_TO_DO}")
+    comparisons = sorted(found.values(), key=_order)
+    titles, names = _titles(comparisons), _names(comparisons)
+    shown = [ShownStudy(c, n, t) for c, n, t in zip(comparisons, names, titles, strict=True)]
+    return Studies(shown, unknown, [each.resolve().name for each in places], notes, command)
+
+
+def _identity(study: Study) -> str:
+    return digest(study.to_dict()["trials"])
+
+
+def _order(comparison: Comparison) -> int:
+    """The paper's experiments in the paper's order, then the others as they are."""
+    of_paper = experiment_of(comparison.study)
+    return len(EXPERIMENTS) if of_paper is None else list(EXPERIMENTS).index(of_paper.name)
+
+
+def _unknown(name: str, store: Store) -> UnknownRuns:
+    specs = [record.spec for record in store.records(curves=False)]
+    names = {
+        "datasets": sorted({spec.dataset for spec in specs}),
+        "models": sorted({spec.model.name for spec in specs}),
+        "methods": sorted({spec.method.name for spec in specs}),
+    }
+    return UnknownRuns(name, len(specs), names)
+
+
+def _names(comparisons: Sequence[Comparison]) -> list[str]:
+    """A name per study for links and files: a number is added to one that occurs again."""
+    found: list[str] = []
+    for each in comparisons:
+        name = start = slug(each.study.name)
+        number = 1
+        while name in found:
+            number += 1
+            name = f"{start}-{number}"
+        found.append(name)
+    return found
+
+
+def _titles(comparisons: Sequence[Comparison]) -> list[str]:
+    """The titles of the studies; equal ones get what the studies differ in."""
+    titles = [each.study.title for each in comparisons]
+    for title in {title for title in titles if titles.count(title) > 1}:
+        same = [i for i, each in enumerate(titles) if each == title]
+        facts = [_facts(comparisons[i]) for i in same]
+        names = dict.fromkeys(name for each in facts for name in each)
+        differ = [name for name in names if len({repr(each.get(name)) for each in facts}) > 1]
+        for number, (i, each) in enumerate(zip(same, facts, strict=True), start=1):
+            told = [f"{name} {_short(each[name])}" for name in differ if name in each]
+            titles[i] = f"{title} ({'; '.join(told) or number})"
+    return [
+        title if titles.count(title) == 1 else f"{title}, {titles[: i + 1].count(title)}"
+        for i, title in enumerate(titles)
     ]
-    if not paper and not cells:
-        given = ", ".join(str(folder) for folder in folders)
-        left_out = "".join(f" {note}" for note in notes)
-        raise InputError(f"{given} holds no finished runs to show.{left_out} {_WHAT_TO_DO}")
-    names = [folder.resolve().name for folder in folders]
-    commands = [line for folder in folders for line in noted_commands(folder)]
-    return Studies([*experiments, *own], [*paper.values(), *cells], notes, names, commands, command)
 
 
-def _is_of(experiment: Experiment, cell: Cell) -> bool:
-    known = {variant.name for variant in experiment.variants}
-    return cell.dataset in experiment.datasets and cell.variant in known
+def _facts(comparison: Comparison) -> dict[str, list[Any]]:
+    """What two studies may differ in: settings and options first, then what they are run on."""
+    trials = comparison.study.trials
+    found: dict[str, dict[Any, None]] = {}
+    for trial in trials:
+        for candidate in trial.candidates:
+            for name, value in candidate.values().items():
+                found.setdefault(name, {})[value] = None
+    ways: dict[str, list[Any]] = {
+        "dataset": [trial.dataset for trial in trials],
+        "model": [trial.model for trial in trials],
+        "method": [trial.method for trial in trials],
+        "protocol": [trial.protocol for trial in trials],
+        "folds": [len({fold for _, fold in trial.pairs}) for trial in trials],
+        "repeats": [len({repeat for repeat, _ in trial.pairs}) for trial in trials],
+        "seed": [trial.seed for trial in trials],
+        "graphs": [trial.data[:8] for trial in trials],
+        "split": [digest([list(fold) for fold in trial.folds])[:8] for trial in trials],
+        "metric": [comparison.study.metric],
+    }
+    listed = {name: sorted(values, key=repr) for name, values in found.items()}
+    return listed | {name: list(dict.fromkeys(values)) for name, values in ways.items()}
 
 
-def _compared(
-    records: Sequence[Record], folder: str, place: int, notes: list[str]
-) -> Iterator[tuple[Experiment, list[Cell]]]:
-    """An experiment a model and metric, of runs that no manifest tells about."""
-    done = [record for record in records if record.result is not None]
-    failed = len(records) - len(done)
-    if failed:
-        notes.append(f"{folder}: {failed} runs failed and are not in these numbers.")
-    kinds: dict[tuple[str, str], list[Record]] = {}
-    for record in done:
-        kinds.setdefault((record.spec.settings.model, _metric(record)), []).append(record)
-    for (model, metric), own in kinds.items():
-        name = f"compare-{place + 1}-{model}"
-        groups: dict[tuple[str, str, str], list[Record]] = {}
-        for r in own:
-            key = r.spec.dataset, r.spec.protocol, r.spec.settings.method
-            groups.setdefault(key, []).append(r)
-        cells = []
-        for (dataset, protocol, method), mine in groups.items():
-            try:
-                cells.append(_cell(mine, name, dataset, protocol, method))
-            except InputError as error:
-                notes.append(f"{folder}, {dataset} {protocol} {model} {method}: left out. {error}")
-        methods = sorted({cell.variant for cell in cells}, key=_order)
-        if cells:
-            place += 1
-            several = len({metric for _, metric in kinds}) > 1
-            experiment = Experiment(
-                name,
-                f"{model.upper()} in the study {folder}{f', {TITLES[metric]}' if several else ''}",
-                tuple(dict.fromkeys(cell.dataset for cell in cells)),
-                tuple(
-                    Variant(method, model, method, against=None if method == "none" else "none")
-                    for method in methods
-                ),
-            )
-            yield experiment, cells
-
-
-def _cell(records: Sequence[Record], name: str, dataset: str, protocol: str, method: str) -> Cell:
-    # A search by halving has shorter runs too, which are not for reading.
-    epochs = max(record.spec.settings.epochs for record in records)
-    kept = [record for record in records if record.spec.settings.epochs == epochs]
-    # The store does not know the sizes of the folds: this is a cross-validation's ratio. Repeats of
-    # a dataset's own split get a wider interval by it than in the comparison's own table.
-    folds = max(2, 1 + max(record.spec.fold for record in kept))
-    cell = cell_from(
-        kept,
-        experiment=name,
-        dataset=dataset,
-        variant=method,
-        protocol=protocol,
-        pairs=sorted({(record.spec.repeat, record.spec.fold) for record in kept}),
-        test_ratio=1 / (folds - 1),
-    )
-    assert cell is not None  # all of the runs are done
-    return cell
-
-
-def _metric(record: Record) -> str:
-    assert record.result is not None  # of a run that is done
-    return record.result.metric
-
-
-def _order(method: str) -> tuple[bool, bool, str]:
-    known = method_names()
-    return method != "none", method not in known, method
+def _short(values: Sequence[Any]) -> str:
+    texts = [f"{value:g}" if isinstance(value, float) else str(value) for value in values]
+    more = ", …" if len(texts) > _SHOWN_VALUES else ""
+    return ", ".join(texts[:_SHOWN_VALUES]) + more

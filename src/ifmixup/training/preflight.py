@@ -9,10 +9,10 @@ from torch import Tensor
 
 from ifmixup.augment import Method
 from ifmixup.batch import to_batch
-from ifmixup.check_model import check_model
 from ifmixup.components import ClassSpec, foreign
 from ifmixup.errors import ComponentError
 from ifmixup.graphs import select
+from ifmixup.model_check import check_model
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run import reproducible
 from ifmixup.training.settings import Settings

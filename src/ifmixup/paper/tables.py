@@ -1,0 +1,346 @@
+"""Tables of studies: ours beside the published numbers. All numbers are those of the rows of
+:func:`~ifmixup.study.comparison.compare_trials`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from ifmixup.paper.experiments import EXPERIMENTS
+from ifmixup.paper.published import Published, published
+from ifmixup.paper.reproduce import experiment_of
+from ifmixup.study.comparison import OPTIMISTIC, Comparison, Row, metric_title, notes
+from ifmixup.study.statistics import HELPS, HURTS, signed_rank
+from ifmixup.study.study import Study, Trial
+from ifmixup.study.table import UNKNOWN, Table, percent
+from ifmixup.training.task import is_fraction
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+NOT_RUN = "not run"
+_NAMES = ("dataset", "model", "method", "protocol")
+_MODELS = ("gcn", "gin")  # of the main table
+_MAIN_HEAD = (
+    "dataset",
+    "model",
+    "published",
+    "ours, paper protocol*",
+    "ours, held out",
+    "held-out Δ (with − without) [95 %]",
+    "folds x epochs",
+)
+_PROTOCOLS = {"paper": "Paper protocol", "holdout": "Held out"}
+
+_Pair = tuple[Row, Row]  # of none and of ifmixup
+
+
+@dataclass(frozen=True)
+class Line:
+    """A trial of a study, and its numbers.
+
+    Attributes:
+        trial: The trial.
+        row: Its numbers; None if no run has finished.
+        published: What the paper printed; None where it printed nothing.
+    """
+
+    trial: Trial
+    row: Row | None
+    published: Published | None
+
+    @property
+    def to_published(self) -> float | None:
+        """Ours − published."""
+        if self.published is None or self.row is None:
+            return None
+        return self.row.reading.mean - self.published.mean
+
+
+def lines(comparison: Comparison) -> list[Line]:
+    """All trials of a study in its order, those without a finished run, too."""
+    rows = {id(row.trial): row for row in comparison.rows}
+    of_paper = experiment_of(comparison.study)
+    printed = {} if of_paper is None else published(of_paper.name)
+    return [
+        Line(trial, rows.get(id(trial)), printed.get((trial.dataset, trial.name)))
+        for trial in comparison.study.trials
+    ]
+
+
+def study_table(comparison: Comparison) -> Table:
+    """The table of a study, one row per trial.
+
+    An experiment of the paper has the columns dataset, variant, protocol, ours, published; any
+    other study dataset, model, method, protocol, ours.
+    """
+    study, found = comparison.study, lines(comparison)
+    of_paper = experiment_of(study) is not None
+    compared = any(line.row and line.row.difference for line in found)
+    names = ("dataset", "variant", "protocol") if of_paper else _NAMES
+    head = [*names, "ours"]
+    head += ["published", "difference"] * any(line.published for line in found)
+    head += ["last epoch"]
+    head += ["to baseline [95 %]", "verdict"] * compared
+    head += ["runs x epochs"]
+    rows = [[_text(line, name, of_paper) for name in head] for line in found]
+    bold = {(i, len(names)) for i, line in enumerate(found) if line.row and line.row.best}
+    starts = {i for i in range(1, len(found)) if found[i].trial.data != found[i - 1].trial.data}
+    return Table(
+        head,
+        rows,
+        names=len(names),
+        title=study.title,
+        notes=table_notes(comparison),
+        bold=bold,
+        rules=starts,
+    )
+
+
+def table_notes(comparison: Comparison) -> list[str]:
+    """What must be read with the numbers of a study."""
+    rows = comparison.rows
+    said = [f"ours: {metric_title(rows)}, mean ± standard deviation over {_spread(comparison)}."]
+    said += notes(rows)
+    missing = sum(line.row is None for line in lines(comparison))
+    if missing:
+        said.append(f"{missing} of {len(comparison.study.trials)} trials are not run yet.")
+    return [*said, *comparison.study.notes]
+
+
+def rich_table(comparison: Comparison, only: Study | None = None) -> RichTable:
+    """The table for a terminal of 80 columns: rows under the name of their dataset and protocol.
+
+    Args:
+        comparison: The study.
+        only: Show the trials of this part of the study.
+    """
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    made = study_table(comparison)
+    asked = comparison.study if only is None else only
+    shown = {(trial.dataset, trial.protocol, trial.name) for trial in asked.trials}
+    columns = [
+        i
+        for i, name in enumerate(made.head)
+        if name not in ("dataset", "protocol", "last epoch", "verdict")
+        and any(row[i] not in ("", UNKNOWN) for row in made.rows)
+    ]
+    table = RichTable(
+        title=made.title,
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        caption=Text("\n".join(made.notes)),
+        caption_justify="left",
+    )
+    for i in columns:
+        name = made.head[i]
+        # only the interval may take two lines if there is no room
+        table.add_column(
+            name.replace(" [", "\n[").replace("x ", "x\n"),
+            no_wrap="[95 %]" not in name,
+            justify="left" if i < made.names else "right",
+        )
+    group = None
+    for i, trial in enumerate(comparison.study.trials):
+        if (trial.dataset, trial.protocol, trial.name) not in shown:
+            continue
+        if (trial.dataset, trial.protocol) != group:
+            if group is not None:
+                table.add_section()
+            group = (trial.dataset, trial.protocol)
+            table.add_row(Text(" ".join(group), style="bold"))
+        style = "bold" if any(at == i for at, _ in made.bold) else ""
+        table.add_row(*(Text(made.rows[i][j], style=style) for j in columns))
+    return table
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A trial against the one that it is compared with, over the datasets of a study.
+
+    Attributes:
+        name: The trial's name.
+        against: The other's.
+        protocol: The protocol of both.
+        rows: One row per dataset.
+    """
+
+    name: str
+    against: str
+    protocol: str
+    rows: Sequence[Row]
+
+    @property
+    def mean(self) -> float:
+        """The mean difference, every dataset with the same weight; NaN where there is none.
+
+        Errors of several datasets have different units, and no mean.
+        """
+        if not is_fraction(self.rows[0].metric) and len(self.rows) > 1:
+            return math.nan
+        return fmean(known) if (known := _means(self.rows)) else math.nan
+
+    def count(self, verdict: str) -> int:
+        """The number of datasets with this verdict."""
+        return sum(row.verdict == verdict for row in self.rows)
+
+
+def effects(rows: Iterable[Row]) -> list[Effect]:
+    """What each trial does on all datasets, in the order of the rows."""
+    groups: dict[tuple[str, str, str], list[Row]] = {}
+    for row in rows:
+        if row.difference is not None and row.trial.against is not None:
+            key = row.trial.name, row.trial.against, row.trial.protocol
+            groups.setdefault(key, []).append(row)
+    return [Effect(*key, mine) for key, mine in groups.items()]
+
+
+def main_table(comparisons: Sequence[Comparison]) -> Table | None:
+    """Without and with ifMixup, published and ours, under both protocols; None without runs.
+
+    Datasets and models without runs are left out. Of several studies of a model the one with the
+    most runs is shown.
+    """
+    pairs: dict[str, dict[str, dict[str, _Pair]]] = {}  # by model, protocol and dataset
+    for model in _MODELS:
+        several = [c for c in comparisons if experiment_of(c.study) is EXPERIMENTS[model]]
+        if several:
+            largest = max(several, key=lambda each: len(each.runs))
+            pairs[model] = {protocol: _pairs(largest, protocol) for protocol in _PROTOCOLS}
+    rows = [
+        _main_row(model, dataset, mine)
+        for model, found in pairs.items()
+        for dataset in EXPERIMENTS[model].datasets
+        if (mine := {p: by_data[dataset] for p, by_data in found.items() if dataset in by_data})
+    ]
+    if not rows:
+        return None
+    told = [_told(name, {m: f[p] for m, f in pairs.items()}) for p, name in _PROTOCOLS.items()]
+    said = ["Accuracy in %, without → with ifMixup.", f"* {OPTIMISTIC}", *filter(None, told)]
+    return Table(_MAIN_HEAD, rows, names=2, notes=said)
+
+
+def _text(line: Line, name: str, of_paper: bool) -> str:
+    trial, row, printed = line.trial, line.row, line.published
+    if name in _NAMES:
+        return str(getattr(trial, name))
+    if name == "variant":
+        return trial.name
+    if name == "published":
+        std = "" if printed is None or printed.std is None else f" ± {percent(printed.std)}"
+        return UNKNOWN if printed is None else f"{percent(printed.mean)}{std}"
+    if row is None:
+        return NOT_RUN if name == "ours" else UNKNOWN
+    if name == "ours":
+        return _paper_score(row) if of_paper else row.score_text()
+    if name == "difference":
+        return UNKNOWN if line.to_published is None else percent(line.to_published, sign=True)
+    if name == "last epoch":
+        return row.text(row.reading.last_mean)
+    if name == "to baseline [95 %]":
+        return row.difference_text()
+    if name == "verdict":
+        return row.verdict or ""
+    return f"{row.reading.runs} x {trial.epochs}"
+
+
+def _paper_score(row: Row) -> str:
+    """Mean and standard deviation over repeats, as the paper prints it; over folds with one."""
+    repeats = row.reading.std_over_repeats
+    if math.isnan(repeats):
+        return row.score_text()
+    star = "*" if row.reading.optimistic else ""
+    return f"{row.text(row.reading.mean)} ± {row.text(repeats)}{star}"
+
+
+def _spread(comparison: Comparison) -> str:
+    repeated = any(not math.isnan(row.reading.std_over_repeats) for row in comparison.rows)
+    if experiment_of(comparison.study) is None or not repeated:
+        return "folds"
+    return "repeats, as the paper's, or over folds where there is one repeat"
+
+
+def _pairs(comparison: Comparison, protocol: str) -> dict[str, _Pair]:
+    """The rows without and with ifMixup, by dataset."""
+    found = {
+        (row.trial.dataset, row.trial.name): row
+        for row in comparison.rows
+        if row.trial.protocol == protocol
+    }
+    return {
+        dataset: (row, found[dataset, "ifmixup"])
+        for (dataset, name), row in found.items()
+        if name == "none" and (dataset, "ifmixup") in found
+    }
+
+
+def _main_row(model: str, dataset: str, mine: dict[str, _Pair]) -> tuple[str, ...]:
+    printed = published(model)
+    return (
+        dataset,
+        model.upper(),
+        _arrow(*(printed[dataset, name].mean for name in ("none", "ifmixup"))),
+        *(
+            _arrow(*(row.reading.mean for row in mine[p])) if p in mine else NOT_RUN
+            for p in _PROTOCOLS
+        ),
+        mine["holdout"][1].difference_text() if "holdout" in mine else UNKNOWN,
+        _length(mine),
+    )
+
+
+def _arrow(without: float, with_: float) -> str:
+    return f"{percent(without)} → {percent(with_)}"
+
+
+def _length(mine: dict[str, _Pair]) -> str:
+    """Folds and epochs, by protocol where they differ."""
+    lengths = {
+        protocol: f"{with_.difference.pairs if with_.difference else 0} x {with_.trial.epochs}"
+        for protocol, (_, with_) in mine.items()
+    }
+    if len(set(lengths.values())) == 1:
+        return next(iter(lengths.values()))
+    return ", ".join(f"{length} {protocol}" for protocol, length in lengths.items())
+
+
+def _told(name: str, pairs: dict[str, dict[str, _Pair]]) -> str:
+    """What the paired tests of a protocol say."""
+    rows = [with_ for found in pairs.values() for _, with_ in found.values()]
+    means = _means(rows)
+    if not means:
+        return ""
+    higher, lower = (sum(sign * mean > 0 for mean in means) for sign in (1, -1))
+    helps, hurts = (sum(row.verdict == what for row in rows) for what in (HELPS, HURTS))
+    return (
+        f"{name}: {len(means)} comparisons. With ifMixup the accuracy is higher in {higher} and "
+        f"lower in {lower}, by {percent(fmean(means), sign=True)} points on average; the paired "
+        f"test, corrected for all comparisons of a model's table, says that it helps in {helps} "
+        f"and hurts in {hurts}. The intervals are not corrected.{_over_datasets(pairs)}"
+    )
+
+
+def _means(rows: Iterable[Row]) -> list[float]:
+    """The mean differences that are known."""
+    found = [row.difference.mean for row in rows if row.difference is not None]
+    return [value for value in found if not math.isnan(value)]
+
+
+def _over_datasets(pairs: dict[str, dict[str, _Pair]]) -> str:
+    """What the datasets say together, by model; nothing if they are too few."""
+    parts = []
+    for model, found in pairs.items():
+        means = _means(with_ for _, with_ in found.values())
+        p_value = signed_rank(means)
+        if not math.isnan(p_value):
+            parts.append(f"p = {p_value:.2g} for {model.upper()} ({len(means)} datasets)")
+    return f" Over the datasets (Wilcoxon's signed-rank test): {', '.join(parts)}." if parts else ""

@@ -1,0 +1,313 @@
+"""The charts of the report. Their numbers are those of the rows of a comparison."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from statistics import fmean, stdev
+
+import numpy as np
+from torch import Tensor
+
+from ifmixup.data import load
+from ifmixup.data.catalog import canonical, find
+from ifmixup.errors import DatasetError
+from ifmixup.paper.dataset_table import SIZES_OF, GraphSizes
+from ifmixup.paper.dataset_table import graph_sizes as count_sizes
+from ifmixup.paper.tables import lines
+from ifmixup.report.chart import (
+    PALETTE,
+    Grid,
+    Panel,
+    Series,
+    axis,
+    colours,
+    difference_axis,
+    factor,
+)
+from ifmixup.report.html import Section, notes
+from ifmixup.report.studies import ShownStudy, Studies
+from ifmixup.study.comparison import Row
+from ifmixup.study.protocols import defined
+from ifmixup.training.packed import pack
+from ifmixup.training.run import RunResult
+from ifmixup.training.task import TITLES
+
+_GREY, _ORANGE, _BLUE, _GREEN = PALETTE[:4]
+_OF_PROTOCOL = {"holdout": _BLUE, "paper": _ORANGE, "last": _GREEN}
+_SPREAD = 0.32  # of the dots around their row
+_POINTS = 120  # of a curve, at most: more cannot be seen
+_BINS = 40  # of a histogram
+_MOST_SIZES = 4  # datasets; the paper shows one
+
+
+def means(shown: ShownStudy) -> Grid | None:
+    """Means with their deviation, beside the published ones; None without runs."""
+    found, by = lines(shown.comparison), factor(shown.metric)
+    panels = []
+    for dataset in shown.study.datasets:
+        mine = [line for line in found if line.trial.dataset == dataset and line.row is not None]
+        rows = list(dict.fromkeys(shown.label(line.trial) for line in mine))
+        printed = {shown.label(line.trial): line.published for line in mine if line.published}
+        series = []
+        if printed:
+            values = [(rows.index(name), p.mean, p.std or 0.0) for name, p in printed.items()]
+            series.append(_marks("published", values, -0.25, by, _GREY, hollow=True))
+        for protocol, offset in (("holdout", 0.0), ("paper", 0.2), ("last", 0.35)):
+            values = [
+                (
+                    rows.index(shown.label(line.trial)),
+                    line.row.reading.mean,
+                    line.row.reading.std_over_folds,
+                )
+                for line in mine
+                if line.row is not None and line.trial.protocol == protocol
+            ]
+            if values:
+                series.append(_marks(protocol, values, offset, by, _OF_PROTOCOL[protocol]))
+        if series:
+            panels.append(Panel(dataset, series, axis(shown.metric), rows=rows))
+    if not panels:
+        return None
+    title = f"Mean {TITLES[shown.metric]}; lines are ± one standard deviation, over folds for ours"
+    if any(line.published for line in found):
+        title += " and over repeats for the published"
+    return Grid(f"{shown.name}-{shown.metric.replace('_', '-')}", f"{title}.", panels)
+
+
+def figure_bars(shown: ShownStudy) -> Section | None:
+    """The bars of an experiment that the paper draws; None for a table."""
+    if not shown.is_figure or not shown.groups:
+        return None
+    panels = [_bars(f"{d}, {p}", shown, rows) for (d, p), rows in shown.groups.items()]
+    title = "Mean accuracy ± one standard deviation over folds. The axis does not start at 0."
+    return Section(shown.name, "As in the paper", [Grid(f"{shown.name}-bars", title, panels)])
+
+
+def paired_dots(shown: ShownStudy) -> Section | None:
+    """The differences to the baseline, one dot per fold; None if nothing is compared."""
+    panels = []
+    for (dataset, protocol), rows in shown.groups.items():
+        compared = {label: row for label, row in rows.items() if row.difference is not None}
+        series: list[Series] = []
+        bases: dict[str, None] = {}
+        for number, (label, row) in enumerate(compared.items()):
+            base = shown.base_of(row)
+            assert base is not None  # there is a difference
+            bases[shown.label(base.trial)] = None
+            series += _differences(label, number, row, base, colours(rows)[label])
+        if series:
+            other = next(iter(bases)) if len(bases) == 1 else "its baseline"
+            label = difference_axis(shown.metric, other)
+            title = f"{dataset}, {protocol}"
+            panels.append(Panel(title, series, label, rows=list(compared), zero=True))
+    if not panels:
+        return None
+    title = (
+        "Each dot is a fold. The diamond is the mean, its line the 95 % interval of the corrected "
+        "t-test, for this difference alone. The verdicts are also corrected for the number of "
+        "differences."
+    )
+    return Section(shown.name, "Fold by fold", [Grid(f"{shown.name}-paired", title, panels)])
+
+
+def learning_curves(shown: ShownStudy) -> Section | None:
+    """Loss and test metric by epoch, of the chosen settings; None for the paper's figures."""
+    panels = []
+    curves = (
+        ("train_loss", "training loss", 1.0),
+        (f"test_{shown.metric}", f"test {axis(shown.metric)}", factor(shown.metric)),
+        ("test_loss", "test loss", 1.0),
+    )
+    for (dataset, protocol), rows in () if shown.is_figure else shown.groups.items():
+        for name, label, by in curves:
+            found = [_curve(n, row, name, by, colours(rows)[n]) for n, row in rows.items()]
+            series = [line for line in found if line is not None]
+            if series:
+                panels.append(Panel(f"{dataset}, {protocol}", series, "epoch", label))
+    if not panels:
+        return None
+    title = "Mean over folds and repeats; the band is ± one standard deviation."
+    return Section(shown.name, "Learning curves", [Grid(f"{shown.name}-curves", title, panels)])
+
+
+def calibration(shown: ShownStudy) -> Section | None:
+    """Calibration error, loss and time by trial; None for the paper's figures."""
+    panels = []
+    for (dataset, protocol), rows in () if shown.is_figure else shown.groups.items():
+        for label, value in _MEASURES.items():
+            series = []
+            for number, (name, row) in enumerate(rows.items()):
+                found = [v for v in map(value, row.chosen_results()) if math.isfinite(v)]
+                if found:
+                    spread = stdev(found) if len(found) > 1 else 0.0
+                    values = [(number, fmean(found), spread)]
+                    series.append(_marks(name, values, 0.0, 1.0, colours(rows)[name]))
+            if series:
+                panels.append(Panel(f"{dataset}, {protocol}", series, label, rows=list(rows)))
+    if not panels:
+        return None
+    title = (
+        "Mean over runs ± one standard deviation; calibration and loss on the test fold after the "
+        "last epoch. Lower is better."
+    )
+    grid = Grid(f"{shown.name}-calibration", title, panels)
+    return Section(shown.name, "Calibration and time", [grid])
+
+
+def graph_sizes(studies: Studies) -> Section | None:
+    """Nodes and edges before and after mixing: the paper's histograms; None without a study."""
+    datasets: dict[str, str | None] = dict.fromkeys(SIZES_OF) if studies.of_paper else {}
+    for shown in studies.shown:
+        for trial in shown.study.trials:
+            # the paper's experiments may have been run on a part of a dataset
+            datasets.setdefault(trial.dataset, None if shown.experiment else trial.data)
+    panels, said = [], []
+    for name, data in list(datasets.items())[:_MOST_SIZES]:
+        sizes = _sizes(name, data)
+        if sizes is None:
+            said.append(f"{name} is not on this machine: its graphs are not counted.")
+        else:
+            panels.append(_histogram(name, "nodes", sizes.nodes, sizes.mixed_nodes))
+            panels.append(_histogram(name, "edges", sizes.edges, sizes.mixed_edges))
+    if len(datasets) > _MOST_SIZES:
+        said.append(f"The first {_MOST_SIZES} of {len(datasets)} datasets.")
+    if not panels and not said:
+        return None
+    title = "Graphs by their number of nodes and of edges (both directions), before and after."
+    parts = [Grid("graph-sizes", title, panels)] if panels else []
+    return Section("graph-sizes", "Graph sizes before and after mixing", [*parts, notes(said)])
+
+
+def _marks(
+    name: str,
+    values: Sequence[tuple[int, float, float]],
+    offset: float,
+    by: float,
+    colour: str,
+    *,
+    hollow: bool = False,
+) -> Series:
+    """Marks at (row, mean, spread)."""
+    return Series(
+        name,
+        "mean",
+        [by * mean for _, mean, _ in values],
+        [row + offset for row, _, _ in values],
+        colour,
+        low=[by * (mean - spread) for _, mean, spread in values],
+        high=[by * (mean + spread) for _, mean, spread in values],
+        hollow=hollow,
+    )
+
+
+def _bars(title: str, shown: ShownStudy, rows: dict[str, Row]) -> Panel:
+    assert shown.experiment is not None
+    names = [variant.name.split(", ", 1) for variant in shown.experiment.variants]
+    there = {value for method, value in names if f"{method}, {value}" in rows}
+    values = [value for value in dict.fromkeys(value for _, value in names) if value in there]
+    methods = list(dict.fromkeys(method for method, _ in names))
+    series = []
+    for method in methods:
+        # all methods have all values, NaN where there is no run: bars of a value are neighbours
+        found = [rows.get(f"{method}, {value}") for value in values]
+        if not any(found):
+            continue
+        mean = [math.nan if row is None else 100 * row.reading.mean for row in found]
+        spread = [math.nan if row is None else 100 * row.reading.std_over_folds for row in found]
+        series.append(
+            Series(
+                method,
+                "bars",
+                values,
+                mean,
+                colours(methods)[method],
+                low=[at - by for at, by in zip(mean, spread, strict=True)],
+                high=[at + by for at, by in zip(mean, spread, strict=True)],
+            )
+        )
+    lowest = 100 * min(row.reading.mean for row in rows.values())
+    return Panel(title, series, y_label="accuracy, %", y_range=(max(0.0, lowest - 15), 100.0))
+
+
+def _differences(label: str, number: int, row: Row, base: Row, colour: str) -> list[Series]:
+    """The dots of a comparison, and its mean with the interval that the table has."""
+    found, by = row.difference, factor(row.metric)
+    assert found is not None
+    mine, theirs = row.reading.scores, base.reading.scores
+    dots = [by * (mine[pair] - theirs[pair]) for pair in sorted(mine.keys() & theirs.keys())]
+    dots = [value for value in dots if math.isfinite(value)]
+    if not dots:
+        return []
+    step = _SPREAD / max(1, len(dots) - 1)
+    heights = [number + 0.05 + step * index for index in range(len(dots))]
+    ends = ([by * found.low], [by * found.high]) if math.isfinite(found.low) else (None, None)
+    return [
+        Series(label, "dots", dots, heights, colour),
+        Series(label, "mean", [by * found.mean], [number - 0.18], colour, *ends),
+    ]
+
+
+def _curve(label: str, row: Row, name: str, by: float, colour: str) -> Series | None:
+    found = (result.curves for result in row.chosen_results())
+    # a metric that is not defined on a fold has no curve there
+    curves = [each[name] for each in found if name in each and defined(each[name])]
+    length = min(map(len, curves), default=0)
+    if not length:
+        return None
+    values = by * np.array([curve[:length] for curve in curves])
+    at = np.unique(np.linspace(0, length - 1, min(length, _POINTS)).round().astype(int))
+    mean, spread = values.mean(0)[at], values.std(0)[at]
+    band = len(curves) > 1
+    return Series(
+        label,
+        "line",
+        (at + 1).tolist(),
+        mean.tolist(),
+        colour,
+        low=(mean - spread).round(6).tolist() if band else None,
+        high=(mean + spread).round(6).tolist() if band else None,
+    )
+
+
+def _metric(name: str) -> Callable[[RunResult], float]:
+    return lambda result: result.metrics.get(name, math.nan)
+
+
+def _milliseconds(result: RunResult) -> float:
+    epochs = max(map(len, result.curves.values()), default=0)
+    return 1000 * result.seconds / epochs if epochs else math.nan
+
+
+_MEASURES: dict[str, Callable[[RunResult], float]] = {
+    "expected calibration error": _metric("ece"),
+    "negative log-likelihood": _metric("nll"),
+    "squared error": _metric("squared_error"),
+    "milliseconds per epoch": _milliseconds,
+}
+
+
+def _sizes(name: str, data: str | None) -> GraphSizes | None:
+    """The sizes of a dataset's graphs; None if these graphs are not on this machine."""
+    try:
+        if find(canonical(name)) is None:  # a report makes no downloads
+            return None
+        dataset = load(name)
+    except DatasetError:
+        return None
+    return count_sizes(dataset) if data in (None, pack(dataset).fingerprint) else None
+
+
+def _histogram(dataset: str, what: str, before: Tensor, after: Tensor) -> Panel:
+    largest = int(max(before.max(), after.max()))
+    # Bins hold equally many whole numbers, else some would look higher. Both directions of an
+    # edge are counted: their number is even.
+    unit = 2 if what == "edges" else 1
+    width = unit * math.ceil((largest + 1) / (unit * _BINS))
+    edges = np.arange(0, largest + 1 + width, width)
+    middles: Sequence[float] = (edges[:-1] + (width - 1) / 2).tolist()
+    series = [
+        Series(name, "steps", middles, np.histogram(sizes.numpy(), edges)[0].tolist(), colour)
+        for name, sizes, colour in (("before", before, _BLUE), ("after mixing", after, _ORANGE))
+    ]
+    return Panel(dataset, series, what, "graphs")

@@ -1,0 +1,143 @@
+"""The tables of the report. Their texts are those of :mod:`ifmixup.paper.tables`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ifmixup.paper.dataset_table import HEAD, NOTE, dataset_rows
+from ifmixup.paper.tables import Effect, effects, lines, study_table
+from ifmixup.report.chart import Grid, axis
+from ifmixup.report.charts import means
+from ifmixup.report.html import Entry, Html, Section, element, notes, table
+from ifmixup.report.studies import ShownStudy, Studies
+from ifmixup.study.statistics import HELPS, HURTS
+from ifmixup.study.table import metric_text
+from ifmixup.training.task import difference_unit
+
+_FULL_TINT = 0.05  # the difference in accuracy that has the full colour
+_MOST_SENTENCES = 12  # more are folded up
+_SUMMARY = ("protocol", "datasets", "mean difference", "helps", "hurts", "against")
+_ABOUT = (
+    "Helps and hurts count the datasets where a paired t-test, corrected for folds that share "
+    "training graphs and for the number of tests in the study, shows a difference. Points are "
+    "percentage points."
+)
+
+
+def summary(studies: Studies) -> Section | None:
+    """A row for each comparison of each study; None if nothing is compared."""
+    groups = []
+    for shown in studies.shown:
+        found = effects(shown.comparison.rows)
+        if found:
+            title = Entry(shown.title, "name", columns=len(_SUMMARY) + 1)
+            groups.append([[title], *(_summary_row(effect) for effect in found)])
+    if not groups:
+        return None
+    head = [Entry("variant"), *(Entry(text, "number") for text in _SUMMARY)]
+    parts: list[Html] = [element("p", _ABOUT, class_="about"), table([head], groups, "Summary")]
+    return Section("summary", "What was found", parts)
+
+
+def study_section(shown: ShownStudy) -> Section:
+    """The table of a study, the verdicts in words, and the means as marks."""
+    comparison = shown.comparison
+    parts: list[Html | Grid] = []
+    progress = shown.progress()
+    if progress is not None:
+        parts.append(element("p", progress, class_="about"))
+    parts.append(_study_table(shown))
+    compared = [row for row in comparison.rows if row.difference is not None]
+    if compared or comparison.failed:
+        said = [s for s in comparison.verdict().splitlines() if s not in shown.study.notes]
+        parts.append(_sentences(said))
+    small = list(study_table(comparison).notes)
+    if any(row.trial.protocol == "holdout" for row in comparison.rows):
+        small.append("holdout: validation graphs choose the epoch, never test graphs.")
+    if any(line.published for line in lines(comparison)):
+        small.append("Blue: ours is higher than published; orange: lower.")
+    parts.append(notes(small))
+    drawn = None if shown.is_figure else means(shown)
+    return Section(shown.name, shown.title, [*parts, *([drawn] if drawn is not None else [])])
+
+
+def unknown_section(studies: Studies) -> Section | None:
+    """Folders whose runs belong to no known study; None if there are none."""
+    if not studies.unknown:
+        return None
+    said = [element("p", text) for each in studies.unknown for text in each.told()]
+    return Section("unknown", "Runs of unknown studies", said)
+
+
+def statistics(studies: Studies) -> Section | None:
+    """The paper's table of its datasets; None if no experiment of the paper is shown."""
+    if not studies.of_paper:
+        return None
+    rows, missing = dataset_rows()
+    said = [NOTE]
+    if missing:
+        said.append(f"Not on this machine, or damaged, and not counted: {', '.join(missing)}.")
+    kinds = ["name", *["number"] * (len(HEAD) - 1)]
+    head, *body = (
+        [Entry(text, kind) for text, kind in zip(row, kinds, strict=True)] for row in (HEAD, *rows)
+    )
+    title = "statistics: The datasets"
+    return Section("statistics", title, [table([head], [body], title), notes(said)])
+
+
+def _study_table(shown: ShownStudy) -> Html:
+    """The rows of a study under the names of their dataset and protocol."""
+    made, found = study_table(shown.comparison), lines(shown.comparison)
+    columns = [i for i, name in enumerate(made.head) if name not in ("dataset", "protocol")]
+    names = [made.head[i] for i in columns]
+    head = [
+        Entry(f"ours, {axis(shown.metric)}" if name == "ours" else name, _kind(name))
+        for name in names
+    ]
+    groups: dict[tuple[str, str], list[list[Entry]]] = {}
+    for i, line in enumerate(found):
+        group = line.trial.dataset, line.trial.protocol
+        if group not in groups:
+            title = Entry(", ".join(group), "name dataset", columns=len(columns))
+            groups[group] = [[title]]
+        row = []
+        for j, name in zip(columns, names, strict=True):
+            classes, tint = _kind(name), None
+            if (i, j) in made.bold:
+                classes += " best"
+            if name in ("ours", "difference") and line.to_published is not None:
+                classes += " higher" if line.to_published > 0 else " lower"
+                tint = min(1.0, abs(line.to_published) / _FULL_TINT)
+            row.append(Entry(made.rows[i][j].replace(" x ", " × "), classes, tint))
+        groups[group].append(row)
+    return table([head], groups.values(), shown.title)
+
+
+def _kind(name: str) -> str:
+    """The class of a column."""
+    if name in ("variant", "model"):
+        return "name"
+    if name == "method":
+        return ""
+    return "number faint" if name == "runs x epochs" else "number"
+
+
+def _sentences(said: Sequence[str]) -> Html:
+    """The verdicts, folded up if they are many."""
+    items = element("ul", *(element("li", text) for text in said), class_="verdicts")
+    if len(said) <= _MOST_SENTENCES:
+        return items
+    return element("details", element("summary", f"{len(said)} verdicts in words"), items)
+
+
+def _summary_row(effect: Effect) -> list[Entry]:
+    metric = effect.rows[0].metric
+    values = (
+        effect.protocol,
+        str(len(effect.rows)),
+        f"{metric_text(metric, effect.mean, effect.mean, sign=True)} {difference_unit(metric)}",
+        str(effect.count(HELPS)),
+        str(effect.count(HURTS)),
+        effect.against,
+    )
+    return [Entry(effect.name, "name"), *(Entry(value, "number") for value in values)]
