@@ -5,8 +5,8 @@ How a page is written for it:
 - A block of ``python`` is run; the blocks of a page share one namespace, first to last.
 - Lines of a block of ``sh``, ``bash`` or ``console`` (there after ``$``) are commands.
 - A block of ``text`` right under one of these is what it prints; ``...`` stands for anything.
-- A block of ``toml`` or ``csv`` whose first line is ``# NAME`` is a file called NAME, without that
-  line, for what follows.
+- A block of ``toml``, ``csv`` or ``python`` whose first line is ``# NAME`` is a file called NAME,
+  without that line, for what follows; Python is also run.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def file_of(block: Block) -> tuple[str, str] | None:
     """The name and the text of the file that a block is; None for a block that only shows."""
     first, _, rest = block.text.partition("\n")
     name = re.fullmatch(r"# ([\w.-]+\.\w+)", first)
-    if block.language not in FILES or name is None:
+    if block.language not in (*FILES, "python") or name is None:
         return None
     return name[1], f"{rest}\n"
 

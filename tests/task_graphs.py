@@ -15,8 +15,8 @@ def rings(count: int, seed: int = 0) -> list[Data]:
         share = torch.rand(1, generator=generator)
         kind = (torch.rand(size, generator=generator) < share).float()
         number = 40 + 5 * torch.randn(size, generator=generator)
-        place = torch.arange(size)
-        there = torch.stack([place, (place + 1) % size])
+        node = torch.arange(size)
+        there = torch.stack([node, (node + 1) % size])
         graphs.append(
             Data(
                 x=torch.stack([kind, 1 - kind, number], 1),
@@ -29,17 +29,17 @@ def rings(count: int, seed: int = 0) -> list[Data]:
 def with_values(count: int = 60, seed: int = 0) -> list[Data]:
     """y: 300 + 50 times the share of the first kind; the mean number, missing for every third."""
     graphs = rings(count, seed)
-    for place, graph in enumerate(graphs):
+    for i, graph in enumerate(graphs):
         share, _, number = graph.x.mean(0).tolist()
-        graph.y = torch.tensor([[300 + 50 * share, math.nan if place % 3 == 2 else number]])
+        graph.y = torch.tensor([[300 + 50 * share, math.nan if i % 3 == 2 else number]])
     return graphs
 
 
 def with_labels(count: int = 60, seed: int = 0) -> list[Data]:
     """y: is the share of the first kind large; and the mean number, missing for every third?"""
     graphs = rings(count, seed)
-    for place, graph in enumerate(graphs):
+    for i, graph in enumerate(graphs):
         share, _, number = graph.x.mean(0).tolist()
-        second = math.nan if place % 3 == 2 else float(number > 40)
+        second = math.nan if i % 3 == 2 else float(number > 40)
         graph.y = torch.tensor([[float(share > 0.5), second]])
     return graphs

@@ -6,7 +6,7 @@ from torch_geometric import EdgeIndex
 from torch_geometric.data import Batch, Data
 from torch_geometric.transforms import AddSelfLoops
 
-from ifmixup.batch import check_devices, from_batch, to_batch
+from ifmixup.batch import check_devices, from_batch, label_rows, to_batch
 from ifmixup.errors import InputError
 from small_graphs import batch_of, path, same
 from strategies import graphs
@@ -46,6 +46,41 @@ def test_a_batch_without_ptr():
     assert from_batch(bare).node_ptr.tolist() == [0, 2, 5]
 
 
+@pytest.mark.parametrize("ptr", [False, True])
+@given(data=st.data())
+def test_nodes_in_any_order_return_to_their_graph(ptr, data):
+    """Whether ``ptr`` is missing or of the order before; nodes keep their order in a graph."""
+    some = data.draw(st.lists(graphs(), min_size=1, max_size=4))
+    batch = Batch.from_data_list(some)
+    order = torch.tensor(data.draw(st.permutations(range(batch.num_nodes))))
+    graph = batch.batch[order]
+    mixed = Batch(
+        x=batch.x[order], edge_index=order.argsort()[batch.edge_index], batch=graph, y=batch.y
+    )
+    if ptr:
+        mixed.ptr = batch.ptr
+    taken = to_batch(from_batch(mixed))
+    for i, one in enumerate(taken.to_data_list()):
+        own = order[graph == i] - batch.ptr[i]
+        assert torch.equal(one.x, some[i].x[own])
+        assert torch.equal(own[one.edge_index], some[i].edge_index)
+        assert torch.equal(one.y, some[i].y)
+
+
+def test_a_batch_that_lost_nodes_after_it_was_made():
+    batch = batch_of(2, 3).subgraph(torch.tensor([True, False, False, True, True]))
+    taken = from_batch(batch)
+    assert taken.node_ptr.tolist() == [0, 1, 3]
+    assert taken.nodes["x"].view(-1).tolist() == [0, 1, 2]
+    assert taken.edge_index.tolist() == [[1], [2]]
+
+
+@pytest.mark.parametrize("wrong", [[0, 0, -1], [0.0, 0.0, 1.0], [0, 1]])
+def test_a_batch_vector_that_makes_no_sense(wrong):
+    with pytest.raises(InputError, match=r"the graph of each of the 3 nodes, integers from 0; got"):
+        from_batch(Batch(x=torch.ones(3, 1), batch=torch.tensor(wrong)))
+
+
 def test_edge_index_with_metadata_becomes_plain():
     data = path(3)
     data.edge_index = EdgeIndex(data.edge_index, sparse_size=(3, 3), sort_order="row")
@@ -78,3 +113,27 @@ def test_one_device():
     check_devices(path(2), path(3))
     with pytest.raises(InputError, match="different devices: cpu and meta"):
         check_devices(path(2), path(3).to("meta"))
+
+
+@pytest.mark.parametrize(
+    "y", [torch.tensor([2, 0]), torch.tensor([[2], [0]]), torch.tensor([2, 0]).int()]
+)
+def test_class_numbers_become_rows(y):
+    rows = label_rows(y, 2, 3, torch.float64)
+    assert rows.dtype == torch.float64
+    assert rows.tolist() == [[0, 0, 1], [1, 0, 0]]
+
+
+def test_float_labels_are_left_alone():
+    y = torch.tensor([[0.5, float("nan")], [1.0, 0.0]])
+    assert label_rows(y, 2, None, torch.float16) is y
+
+
+def test_several_float_values_of_a_graph_need_a_row():
+    with pytest.raises(InputError, match=r"6 rows for 2 graphs.*\[1, T\]"):
+        label_rows(torch.zeros(6), 2, None, torch.float32)
+
+
+def test_integer_rows_are_no_class_numbers():
+    with pytest.raises(InputError, match=r"4 integers for 2 graphs.*\.float\(\)"):
+        label_rows(torch.zeros(2, 2, dtype=torch.long), 2, 2, torch.float32)

@@ -1,8 +1,71 @@
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifmixup.edges import edge_keys, edges_of_keys, merge_pair, starts_of
+from ifmixup.edges import (
+    check_edge_index,
+    check_edge_weight,
+    edge_keys,
+    edges_of_keys,
+    merge_pair,
+    shape_of,
+    starts_of,
+)
+from ifmixup.errors import InputError
+
+EDGES = torch.tensor([[0, 1], [1, 2]])
+
+
+@pytest.mark.parametrize("edges", [EDGES, EDGES.int(), EDGES.to(torch.uint8), EDGES[:, :0]])
+def test_edges_that_are_right(edges):
+    before = edges.clone()
+    check_edge_index(edges, 3, where="Graph 7")
+    check_edge_weight(torch.zeros(edges.size(1)), edges.size(1), where="Graph 7")
+    assert torch.equal(edges, before)
+
+
+@pytest.mark.parametrize(
+    ("edges", "message"),
+    [
+        (None, r"^Graph 7: edge_index must be integers of shape \[2, E\]; got NoneType\.$"),
+        ([[0], [1]], "got list"),
+        (EDGES[0], r"got int64 \[2\]"),
+        (EDGES.t().repeat(2, 1), r"got int64 \[4, 2\]"),
+        (EDGES.float(), r"got float32 \[2, 2\]"),
+        (EDGES > 0, r"got bool \[2, 2\]"),
+        (EDGES.to(torch.complex64), "got complex64"),
+        (EDGES + 1, "names nodes from 1 to 3, but there are 3 nodes, numbered from 0 to 2"),
+        (EDGES - 1, "names nodes from -1 to 1"),
+    ],
+)
+def test_edges_that_are_wrong(edges, message):
+    with pytest.raises(InputError, match=message):
+        check_edge_index(edges, 3, where="Graph 7")
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (
+            torch.ones(3),
+            r"^Graph 7: edge_weight must be floats of shape \[2\], one per edge; got f",
+        ),
+        (torch.ones(2, 1), r"got float32 \[2, 1\]"),
+        (torch.ones(2).long(), r"got int64 \[2\]"),
+        ([1.0, 1.0], "got list"),
+        (torch.tensor([1, -0.5]), r"must be finite and not negative; edge 1 has -0\.5"),
+        (torch.tensor([torch.nan, 1]), "edge 0 has nan"),
+        (torch.tensor([1, torch.inf]), "edge 1 has inf"),
+    ],
+)
+def test_weights_that_are_wrong(weights, message):
+    with pytest.raises(InputError, match=message):
+        check_edge_weight(weights, 2, where="Graph 7")
+
+
+def test_shape():
+    assert shape_of(torch.ones(5, 3)) == "float32 [5, 3]"
 
 
 def test_keys_by_hand_and_back():

@@ -1,3 +1,4 @@
+import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
@@ -6,6 +7,7 @@ from torch_geometric.utils import subgraph
 
 from ifmixup.batch import from_batch, to_batch
 from ifmixup.graphs import (
+    is_one_hot,
     is_undirected,
     keep_edges,
     keep_nodes,
@@ -180,3 +182,18 @@ def test_mirrored_are_the_graphs_with_a_symmetric_matrix(graph):
     e = dense_edges(graph, graph.num_nodes)
     once = without_repeated_edges(from_batch(graph))
     assert is_undirected(once) == torch.equal(e, e.T)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([[0, 1], [1, 0]], True),
+        ([[0, 1], [0, 0]], False),
+        ([[1, 1], [0, 1]], False),
+        ([[0.5, 0.5]], False),
+        ([[2, -1]], False),
+        ([[1]], True),
+    ],
+)
+def test_one_hot(rows, expected):
+    assert is_one_hot(torch.tensor(rows)) is expected

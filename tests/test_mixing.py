@@ -9,9 +9,10 @@ from torch_geometric.utils import to_undirected
 
 from ifmixup import IfmixupError, mix, mix_batch
 from ifmixup.batch import from_batch
+from ifmixup.errors import InputError
 from ifmixup.graphs import Graphs, is_undirected
-from ifmixup.mixable import check_mixable
-from ifmixup.mixing import mix_pairs
+from ifmixup.mixing import check_features, check_mixable, mix_pairs
+from small_graphs import batch_of
 from strategies import CLASSES, dense_edges, graphs, inner_ratios, padded, ratios
 
 
@@ -84,6 +85,64 @@ def test_ratio_one_is_the_first_graph_and_zero_the_partner(a, b):
         assert mixed.y.argmax(1) == graph.y
 
 
+class TestNodeWeight:
+    """How much of a node exists: Algorithm 1 on a column of ones, or on the input's own weights."""
+
+    def test_three_nodes_with_two_by_hand(self):
+        assert mix(triangle(), edge(), 0.75, num_classes=3).node_weight.tolist() == [1, 1, 0.75]
+        assert mix(edge(), triangle(), 0.75, num_classes=3).node_weight.tolist() == [1, 1, 0.25]
+
+    @given(graphs(), graphs(), ratios)
+    def test_it_is_the_dense_formula(self, a, b, lam):
+        mixed = mix(a, b, lam, num_classes=CLASSES)
+        n = mixed.num_nodes
+        ones = [padded(torch.ones(graph.num_nodes, 1), n).view(-1) for graph in (a, b)]
+        torch.testing.assert_close(mixed.node_weight, lam * ones[0] + (1 - lam) * ones[1])
+        assert mixed.node_weight[: min(a.num_nodes, b.num_nodes)].eq(1).all()  # to the last bit
+
+    @given(graphs(), graphs())
+    def test_ratio_one_is_the_first_graph_with_nodes_of_weight_zero(self, a, b):
+        mixed = mix(a, b, 1.0, num_classes=CLASSES)
+        n = a.num_nodes
+        assert mixed.node_weight.tolist() == [1.0] * n + [0.0] * (mixed.num_nodes - n)
+        assert torch.equal(mixed.x[:n], a.x)
+        assert not mixed.x[n:].any()
+        assert not mixed.edge_index.numel() or mixed.edge_index.max() < n
+
+    def test_equal_sizes_give_ones_to_the_last_bit(self):
+        lam = torch.rand(1000, generator=torch.Generator().manual_seed(0))
+        batch = Batch.from_data_list([edge()] * 1000)
+        assert mix_batch(batch, batch, lam, num_classes=3).node_weight.eq(1).all()
+
+    def test_the_inputs_own_weights_are_mixed(self):
+        a, b = triangle(), edge()
+        a.node_weight = torch.tensor([1.0, 0.5, 0.0])
+        mixed = mix(a, b, 0.75, num_classes=3)
+        assert mixed.node_weight.tolist() == [1.0, 0.625, 0.0]  # those of b are 1
+        swapped = mix(b, a, 0.25, num_classes=3)
+        assert torch.equal(swapped.node_weight, mixed.node_weight)
+        batch = mix_batch(as_batch(b), as_batch(a), torch.tensor([0.25]), num_classes=3)
+        assert torch.equal(batch.node_weight, mixed.node_weight)
+
+    def test_mixing_twice_is_mixing_three(self):
+        twice = mix(mix(triangle(), edge(), 0.5, num_classes=3), edge(), 0.5, num_classes=3)
+        assert twice.node_weight.tolist() == [1.0, 1.0, 0.25]
+
+    def test_it_has_the_dtype_of_x(self):
+        a, b = triangle(), edge()
+        a.x, b.x, a.node_weight = a.x.double(), b.x.double(), torch.ones(3)
+        assert mix(a, b, 0.3, num_classes=3).node_weight.dtype == torch.float64
+        batch = mix_batch(as_batch(a), as_batch(b), torch.tensor([0.3]), num_classes=3)
+        assert batch.node_weight.dtype == torch.float64
+
+    def test_its_shape(self):
+        a = with_(triangle(), node_weight=torch.ones(3, 1))
+        with pytest.raises(
+            InputError, match=r"node_weight must have the shape \[N\]; got \[3, 1\]"
+        ):
+            mix(a, edge(), 0.5, num_classes=3)
+
+
 @given(graphs(), graphs(), ratios)
 def test_swapping_the_pair_and_the_ratio_gives_the_same_graph(a, b, lam):
     one, other = mix(a, b, lam, num_classes=CLASSES), mix(b, a, 1 - lam, num_classes=CLASSES)
@@ -112,9 +171,8 @@ def test_node_permutation_commutes(a, b, lam, random):
 
 
 def permuted_nodes(graph: Data, order: torch.Tensor) -> Data:
-    place = order.argsort()
     out = graph.clone()
-    out.x, out.edge_index = graph.x[order], place[graph.edge_index]
+    out.x, out.edge_index = graph.x[order], order.argsort()[graph.edge_index]
     return out
 
 
@@ -128,7 +186,7 @@ def test_a_batch_is_mixed_as_its_pairs_are(pairs):
     assert torch.equal(batch.batch, Batch.from_data_list(batch.to_data_list()).batch)
     for i, (one, other, ratio) in enumerate(pairs):
         expected = mix(one, other, ratio, num_classes=CLASSES)
-        for key in ("x", "edge_index", "edge_weight", "y"):
+        for key in ("x", "node_weight", "edge_index", "edge_weight", "y"):
             assert torch.equal(batch[i][key], expected[key]), key
         n = expected.num_nodes
         assert torch.equal(dense_edges(loose[i], n), dense_edges(expected, n))
@@ -192,8 +250,7 @@ def test_edge_attributes_mix_like_features(a, b, lam):
         return total / count.clamp(min=1)
 
     torch.testing.assert_close(dense(mixed), lam * dense(a) + (1 - lam) * dense(b))
-    # A model may not be linear in edge attributes, so that an edge stands once whatever was asked
-    # for.
+    # A model may not be linear in edge attributes: an edge occurs once whatever was asked for.
     loose = mix_batch(
         *map(as_batch, (a, b)), torch.tensor([lam]), num_classes=CLASSES, coalesce=False
     )
@@ -376,9 +433,9 @@ def test_class_numbers_need_num_classes():
 
 
 @pytest.mark.parametrize("lam", [torch.tensor([0.5]), torch.tensor(0.5), 0.5])
-def test_a_ratio_a_pair_is_needed(lam):
+def test_one_ratio_per_pair_is_needed(lam):
     batch = Batch.from_data_list([triangle(), edge()])
-    with pytest.raises(ValueError, match=r"one λ a pair, shape \[2\]"):
+    with pytest.raises(ValueError, match=r"one λ per pair, shape \[2\]"):
         mix_batch(batch, batch, lam, num_classes=3)
 
 
@@ -388,7 +445,7 @@ def test_batches_of_different_length():
         mix_batch(a, b, torch.tensor([0.5]), num_classes=3)
 
 
-def test_features_that_are_not_finite_are_named_with_their_place_in_the_batch():
+def test_features_that_are_not_finite_are_named_with_their_index_in_the_batch():
     batch = Batch.from_data_list(
         [triangle(), with_(edge(), x=torch.tensor([[0, 1], [0, math.inf]]))]
     )
@@ -446,3 +503,61 @@ def test_node_attributes_of_any_shape():
     assert torch.equal(single.frame, torch.full((3, 2, 2), 0.75))
     assert torch.equal(batch.frame, single.frame)
     assert torch.equal(batch.charge, single.charge)
+
+
+def test_labels_of_mixable_graphs_are_rows_and_other_graph_attributes_go():
+    batch = batch_of(2, 3)
+    graphs = from_batch(batch)
+    found = check_mixable(graphs, num_classes=4)
+    assert set(found.graphs) == {"y"}
+    assert found.graphs["y"].tolist() == [[0, 0, 1, 0], [0, 0, 0, 1]]
+    assert graphs.graphs["name"] == batch.name == ["path 2", "path 3"]  # the input is not changed
+    assert graphs.graphs["y"].tolist() == batch.y.tolist() == [2, 3]
+
+
+def test_what_is_dropped_is_not_checked():
+    batch = batch_of(2, 3)
+    batch.number = torch.arange(5)
+    graphs = from_batch(batch)
+    with pytest.raises(InputError, match=r"'number' is torch.int64"):
+        check_mixable(graphs, num_classes=4)
+    assert "number" not in check_mixable(graphs, ["number"], 4).nodes
+    assert "y" not in check_mixable(graphs, ["number", "y"]).graphs
+    assert "edge_attr" not in check_mixable(graphs, ["number", "edge_attr"], 4).edges
+    assert set(graphs.nodes) == {"x", "number"}  # the input is not changed
+    assert set(graphs.edges) == {"edge_index", "edge_attr"}
+    assert set(graphs.graphs) == {"y", "name"}
+
+
+def test_repeated_edges_count_once():
+    batch = batch_of(2)
+    batch.edge_index, batch.edge_attr = torch.tensor([[0, 0], [1, 1]]), torch.tensor([2.0, 4.0])
+    graphs = from_batch(batch)
+    found = check_mixable(graphs, num_classes=3)
+    assert found.edge_index.tolist() == [[0], [1]]
+    assert found.edges["edge_attr"].tolist() == [3.0]
+    assert graphs.edge_index.tolist() == [[0, 0], [1, 1]]  # the input is not changed
+    assert graphs.edges["edge_attr"].tolist() == [2.0, 4.0]
+
+
+def test_edges_come_out_sorted():
+    batch = batch_of(3)
+    batch.edge_index = torch.tensor([[2, 0], [0, 1]])
+    found = check_mixable(from_batch(batch), num_classes=4)
+    assert found.edge_index.tolist() == [[0, 2], [1, 0]]
+    assert found.edges["edge_attr"].tolist() == [11.0, 10.0]
+    assert check_mixable(found).edge_index is found.edge_index  # what was found mixable stays so
+
+
+def test_features_are_floats_in_rows():
+    batch = batch_of(2)
+    assert check_features(from_batch(batch)) is batch.x
+    for wrong in (batch.x.long(), batch.x.view(-1), None):
+        batch.x = wrong
+        with pytest.raises(InputError, match="ode features x"):
+            check_features(from_batch(batch))
+
+
+def test_what_is_mixed_cannot_be_dropped():
+    with pytest.raises(InputError, match="x and edge_index cannot be dropped"):
+        check_mixable(from_batch(batch_of(2)), ["x"])

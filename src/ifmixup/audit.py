@@ -11,8 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Batch, Data, InMemoryDataset
 from torch_geometric.utils import coalesce
 
-from ifmixup.data.describe import continuous
-from ifmixup.data.statistics import feature_set, linearly_independent
+from ifmixup.data.statistics import continuous, feature_set, linearly_independent
 from ifmixup.errors import InputError, RecoveryError
 from ifmixup.mixing import mix_batch
 from ifmixup.recovery import recover

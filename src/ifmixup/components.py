@@ -7,11 +7,13 @@ class it is and with which options. Runs are stored with the spec; code is never
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import inspect
 import re
 import sys
+import sysconfig
 import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -20,12 +22,12 @@ from types import ModuleType
 from typing import Any, TypeVar, get_type_hints
 
 from ifmixup.errors import ComponentError, InputError, InputTypeError, unknown_name
-from ifmixup.source_code import source_digest
+from ifmixup.source_code import modules_of, source_digest, stale_modules
 from ifmixup.values import Plain, as_type, is_plain, parse, same_names, short
 
 C = TypeVar("C", bound=type)
 
-_LABEL = re.compile(r"[^\x00-\x1f\x7f/\\=()]{1,60}")
+_LABEL = re.compile(r"[^\s/\\=()][^/\\=()]{0,59}")
 _TEXT = re.compile(r"(?:(?P<label>[^=()]+)=)?(?P<target>[^=()]+)(?:\((?P<options>.*)\))?", re.S)
 
 
@@ -100,12 +102,16 @@ class Registry:
 
     Args:
         kind: ``"model"`` or ``"method"``.
+        home: The package whose import registers our own classes.
         given: Parameters of a class that are not options, because the library fills them in.
         needed: Those of them that every class must take.
     """
 
-    def __init__(self, kind: str, given: Iterable[str], needed: Iterable[str] = ()) -> None:
+    def __init__(
+        self, kind: str, home: str, given: Iterable[str], needed: Iterable[str] = ()
+    ) -> None:
         self.kind, self.given, self.needed = kind, tuple(given), tuple(needed)
+        self._home = home
         self._classes: dict[str, type] = {}
         self._defaults: dict[str, dict[str, Plain]] = {}
 
@@ -117,7 +123,14 @@ class Registry:
             **defaults: Options that have no default in the signature, or another one.
         """
 
+        _check_label(name, self.kind)
+
         def decorate(cls: C) -> C:
+            if _ours(self._classes.get(name)) and not _ours(cls):
+                raise InputError(
+                    f"{name!r} is a {self.kind} of ifmixup. Register {cls.__name__} under another "
+                    f"name."
+                )
             self._classes[name], self._defaults[name] = cls, defaults
             return cls
 
@@ -125,17 +138,14 @@ class Registry:
 
     def names(self) -> list[str]:
         """All names, in alphabetical order."""
+        importlib.import_module(self._home)
         return sorted(self._classes)
 
     def get(self, name: str) -> type:
         """The class called ``name``."""
-        if name not in self._classes:
+        if name not in self._classes and name not in self.names():
             raise unknown_name(self.kind, name, self.names())
         return self._classes[name]
-
-    def defaults(self, cls: type) -> dict[str, Plain]:
-        """The registered defaults of a class."""
-        return next((self._defaults[n] for n, each in self._classes.items() if each is cls), {})
 
     def name_of(self, cls: type) -> str | None:
         """What a class is called; None if it is not registered."""
@@ -145,17 +155,22 @@ class Registry:
         """The options of a class: its signature, less what the library gives.
 
         A parameter whose default is not a plain value, such as an activation module, is not an
-        option. Types come from annotations, else from the default.
+        option. Types come from annotations, else from the default. Defaults come from where the
+        class was registered, else from the signature, else from where its nearest base was.
         """
         try:
             hints = get_type_hints(cls.__init__)  # type: ignore[misc]
         except Exception:  # an annotation may name what exists only while type checking
             hints = {}
         found: dict[str, Option] = {}
-        changed = self.defaults(cls)
+        named_bases = filter(None, map(self.name_of, cls.__mro__))
+        inherited = self._defaults.get(next(named_bases, ""), {})
+        changed = inherited if self.name_of(cls) else {}
         for name, parameter in inspect.signature(cls).parameters.items():
             named = parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
             default = changed.get(name, parameter.default)
+            if default is parameter.empty:
+                default = inherited.get(name, default)
             if not named or name in self.given:
                 continue
             if default is not parameter.empty and not is_plain(default):
@@ -199,12 +214,15 @@ class Registry:
 
 
 MODELS = Registry(
-    "model", ("in_channels", "out_channels", "edge_dim"), ("in_channels", "out_channels")
+    "model",
+    "ifmixup.nn",
+    ("in_channels", "out_channels", "edge_dim"),
+    ("in_channels", "out_channels"),
 )
-METHODS = Registry("method", ("num_classes", "generator"))
+METHODS = Registry("method", "ifmixup.augment", ("num_classes", "generator"))
 _REGISTRIES = {"model": MODELS, "method": METHODS}
 
-# The user's classes by what their spec says of them, so that a run finds the class it was made for.
+# The user's classes by the target and source of their spec: a run finds the class it was made for.
 _FOUND: dict[tuple[str, str | None], type] = {}
 
 
@@ -234,7 +252,7 @@ class Component:
     def default_options(self) -> dict[str, Plain]:
         """What its options are where nobody sets them."""
         options = _REGISTRIES[self.kind].options(self.cls)
-        return dict(_defaults(options, self.kind, self.name))
+        return dict(_defaults(options, self.name))
 
     def takes(self, name: str) -> bool:
         """Whether ``name`` is one of its options."""
@@ -305,8 +323,8 @@ def resolve(kind: str, given: Any) -> Component:
         )
     target = match["target"].strip()
     if ":" in target:
-        cls, place = _load(target, kind)
-        found = _described(registry, cls, place, cls.__name__)
+        cls, stored = _load(target, kind)
+        found = _described(registry, cls, stored, cls.__name__)
     else:
         found = _described(registry, registry.get(target), None, target)
     if match["options"]:
@@ -328,11 +346,22 @@ def resolve_all(kind: str, given: Iterable[Any]) -> list[Component]:
 
 
 def set_options(components: Iterable[Component], changes: Mapping[str, Any]) -> list[Component]:
-    """Components with the options of ``changes``, each of those that it takes."""
-    return [
-        each.with_options(**{n: value for n, value in changes.items() if each.takes(n)})
-        for each in components
-    ]
+    """Components with the options of ``changes``, each with those that it takes.
+
+    A class with ``**kwargs`` gets those that no signature names.
+    """
+    given = list(components)
+    named = {name for each in given for name in each.option_names()}
+
+    def taken(each: Component) -> dict[str, Any]:
+        own = each.option_names()
+        return {
+            name: value
+            for name, value in changes.items()
+            if name in own or (name not in named and each.takes(name))
+        }
+
+    return [each.with_options(**taken(each)) for each in given]
 
 
 def find_class(kind: str, spec: ClassSpec) -> type:
@@ -399,13 +428,11 @@ class user_code:
 
 
 def told(error: BaseException) -> str:
-    """An error and the last line of it that is neither ours nor torch's."""
+    """An error, and the last line of the user's own code that it passed through."""
     where = ""
-    own = str(Path(__file__).parent)
+    others = (str(Path(__file__).parent), sysconfig.get_path("stdlib"), "<frozen")
     for frame in traceback.extract_tb(error.__traceback__):
-        if "site-packages" not in frame.filename and not frame.filename.startswith(
-            (own, "<frozen")
-        ):
+        if "site-packages" not in frame.filename and not frame.filename.startswith(others):
             line = f": {frame.line}" if frame.line else ""
             where = f" ({Path(frame.filename).name}, line {frame.lineno}{line})"
     return f"{type(error).__name__}: {error}{where}"
@@ -437,19 +464,27 @@ def _kind(component: Any) -> str:
 
 
 def _is_method(cls: type) -> bool:
-    return any(base in METHODS._classes.values() for base in cls.__mro__)
+    return issubclass(cls, METHODS.get("none"))
+
+
+def _ours(cls: type | None) -> bool:
+    return cls is not None and cls.__module__.split(".")[0] == "ifmixup"
 
 
 def _labelled(found: Component, name: str) -> Component:
-    if not _LABEL.fullmatch(name):
-        raise InputError(
-            f"{short(name)} is not a name for a {found.kind}: use up to 60 letters, digits and "
-            f"signs other than / \\ = ( )."
-        )
+    _check_label(name, found.kind)
     return replace(found, spec=replace(found.spec, name=name))
 
 
-def _described(registry: Registry, cls: type, place: str | None, name: str) -> Component:
+def _check_label(name: str, kind: str) -> None:
+    if not isinstance(name, str) or not _LABEL.fullmatch(name) or not name.isprintable():
+        raise InputError(
+            f"{short(name)} is not a name for a {kind}: use up to 60 letters, digits and signs "
+            f"other than / \\ = ( )."
+        )
+
+
+def _described(registry: Registry, cls: type, stored: str | None, name: str) -> Component:
     """The component of a class, checked."""
     from torch import nn
 
@@ -465,16 +500,12 @@ def _described(registry: Registry, cls: type, place: str | None, name: str) -> C
                 f"{cls.__name__}.__init__ takes no {' and no '.join(lacking)}. A model is made as "
                 f"{cls.__name__}(in_channels=..., out_channels=..., **options)."
             )
-    options = registry.options(cls)
-    missing = [each.name for each in options.values() if each.required]
-    if cls.__module__.split(".")[0] == "ifmixup":
-        spec = ClassSpec(name, _target(cls), _defaults(options, registry.kind, name), None)
+    options = _defaults(registry.options(cls), name)
+    if _ours(cls):
+        spec = ClassSpec(name, _target(cls), options, None)
     else:
-        target = place or _target(cls)
-        spec = ClassSpec(name, target, _defaults(options, registry.kind, name), source_digest(cls))
-        _FOUND[spec.target, spec.source] = cls
-    if missing:
-        spec = replace(spec, options=tuple(sorted(spec.options)))
+        spec = ClassSpec(name, stored or _target(cls), options, source_digest(cls))
+        adopt(spec, cls)
     return Component(registry.kind, spec, cls)
 
 
@@ -490,7 +521,7 @@ def check_complete(component: Component, allow: Iterable[str] = ()) -> None:
             )
 
 
-def _defaults(options: Mapping[str, Option], kind: str, name: str) -> tuple[tuple[str, Plain], ...]:
+def _defaults(options: Mapping[str, Option], name: str) -> tuple[tuple[str, Plain], ...]:
     values = {
         each.name: as_type(f"The option {each.name} of {name}", each.default, None)
         for each in options.values()
@@ -506,9 +537,9 @@ def _defaults(options: Mapping[str, Option], kind: str, name: str) -> tuple[tupl
 
 
 def _target(cls: type) -> str:
-    """Where a class is: the package for ours, the file for a script, else the module."""
+    """Where a class is: the package for ours, else the module."""
     module = cls.__module__
-    if module.split(".")[0] == "ifmixup":
+    if _ours(cls):
         return f"{'.'.join(module.split('.')[:2])}:{cls.__qualname__}"
     return f"{module}:{cls.__qualname__}"
 
@@ -529,19 +560,19 @@ def _typed_options(found: Component, text: str) -> dict[str, Plain]:
 
 def _load(target: str, kind: str) -> tuple[type, str]:
     """The class of ``"nets.py:Net"`` or ``"package.module:Net"``, and the target to store."""
-    place, _, name = target.rpartition(":")
-    if not place or not name.isidentifier():
+    where, _, name = target.rpartition(":")
+    if not where or not name.isidentifier():
         raise InputError(f"{target!r} names no class. Write 'nets.py:Net' or 'package.module:Net'.")
-    is_file = place.endswith(".py") or "/" in place or "\\" in place
-    module = _load_file(Path(place), kind) if is_file else _load_module(place, kind)
+    is_file = where.endswith(".py") or "/" in where or "\\" in where
+    module = _load_file(Path(where), kind) if is_file else _load_module(where, kind)
     cls = getattr(module, name, None)
     if not isinstance(cls, type):
         classes = [
             n for n, v in vars(module).items() if isinstance(v, type) and not n.startswith("_")
         ]
         own = [n for n in classes if getattr(module, n).__module__ == module.__name__]
-        raise unknown_name(f"class in {place}", name, own or classes)
-    return cls, f"{Path(place).name}:{name}" if is_file else f"{place}:{name}"
+        raise unknown_name(f"class in {where}", name, own or classes)
+    return cls, f"{Path(where).name}:{name}" if is_file else f"{where}:{name}"
 
 
 def _load_file(path: Path, kind: str) -> ModuleType:
@@ -550,13 +581,15 @@ def _load_file(path: Path, kind: str) -> ModuleType:
     if not path.is_file():
         raise InputError(f"There is no file {str(path)!r} to take a {kind} from.")
     path = path.resolve()
-    for module in list(sys.modules.values()):
-        if getattr(module, "__file__", None) == str(path) and module.__name__ != "__main__":
+    stale = stale_modules(path)
+    for module in modules_of(path):
+        if module.__name__ != "__main__" and not stale:
             return module
-    name = path.stem if path.stem.isidentifier() and path.stem not in sys.modules else None
-    spec = importlib.util.spec_from_file_location(
-        name or f"_ifmixup_{path.stem}_{len(sys.modules)}", path
-    )
+    for old in stale:
+        sys.modules.pop(old, None)
+    free = path.stem.isidentifier() and path.stem not in sys.modules
+    name = path.stem if free else f"_ifmixup_{hashlib.sha256(bytes(path)).hexdigest()[:16]}"
+    spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise InputError(f"{str(path)!r} is not a Python file.")
     module = importlib.util.module_from_spec(spec)
@@ -568,7 +601,7 @@ def _load_file(path: Path, kind: str) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except Exception as error:
-        del sys.modules[spec.name]
+        sys.modules.pop(spec.name, None)
         raise ComponentError(f"{path.name} cannot be imported: {told(error)}") from error
     finally:
         if added:

@@ -1,5 +1,5 @@
-"""Edges as numbers: an edge (i, j) of n nodes is i · n + j, for sorting and merging; and the one
-check that edges join nodes that exist.
+"""Edges: checked; as one number each, i · n + j for the edge (i, j) of n nodes, to sort and merge
+them; and where the edges of each node begin.
 """
 
 from __future__ import annotations
@@ -17,23 +17,26 @@ def check_edge_index(
     where: str = "The graph",
     error: type[Exception] = InputError,
 ) -> None:
-    """Check that edges are integers ``[2, E]`` and join nodes from 0 to ``num_nodes`` − 1.
+    """Check that ``edge_index`` is integers ``[2, E]`` from 0 to ``num_nodes`` − 1.
+
+    In a batch, an edge to a node that does not exist would reach into another graph.
 
     Args:
         edge_index: The edges; any object, because it may come from an untrusted file.
         num_nodes: The number of nodes.
-        where: Which graph it is, for the message: ``"Graph 3"``, ``"line 7 of edges.csv"``.
+        where: What has these edges, as the error message begins: ``"Graph 7"``.
         error: The error to raise.
     """
-    if not isinstance(edge_index, Tensor):
-        given = type(edge_index).__name__
-        raise error(f"{where}: edge_index must be a tensor of shape [2, E]; got {given}.")
-    kind = edge_index.dtype
-    whole = not (kind.is_floating_point or kind.is_complex or kind == torch.bool)
-    if edge_index.dim() != 2 or edge_index.size(0) != 2 or not whole:
+    if (
+        not isinstance(edge_index, Tensor)
+        or edge_index.dim() != 2
+        or edge_index.size(0) != 2
+        or edge_index.is_floating_point()
+        or edge_index.is_complex()
+        or edge_index.dtype == torch.bool
+    ):
         raise error(
-            f"{where}: edge_index must be integers of shape [2, E]; got "
-            f"{str(kind).removeprefix('torch.')} of shape {list(edge_index.shape)}."
+            f"{where}: edge_index must be integers of shape [2, E]; got {shape_of(edge_index)}."
         )
     if not edge_index.numel():
         return
@@ -43,6 +46,39 @@ def check_edge_index(
             f"{where}: edge_index names nodes from {low} to {high}, but there are {num_nodes} "
             f"nodes, numbered from 0 to {num_nodes - 1}."
         )
+
+
+def check_edge_weight(
+    edge_weight: object,
+    num_edges: int,
+    *,
+    where: str = "The graph",
+    error: type[Exception] = InputError,
+) -> None:
+    """Check that ``edge_weight`` is one finite float per edge, 0 or more."""
+    if (
+        not isinstance(edge_weight, Tensor)
+        or edge_weight.shape != (num_edges,)
+        or not edge_weight.is_floating_point()
+    ):
+        raise error(
+            f"{where}: edge_weight must be floats of shape [{num_edges}], one per edge; got "
+            f"{shape_of(edge_weight)}."
+        )
+    wrong = ~(edge_weight.isfinite() & (edge_weight >= 0))
+    if bool(wrong.any()):
+        edge = int(wrong.nonzero()[0])
+        raise error(
+            f"{where}: edge_weight must be finite and not negative; edge {edge} has "
+            f"{float(edge_weight[edge]):g}."
+        )
+
+
+def shape_of(value: object) -> str:
+    """The type and shape of a tensor, for messages: ``float32 [5, 3]``."""
+    if not isinstance(value, Tensor):
+        return type(value).__name__
+    return f"{str(value.dtype).removeprefix('torch.')} {list(value.shape)}"
 
 
 def edge_keys(num_nodes: int, *edge_indices: Tensor) -> Tensor:

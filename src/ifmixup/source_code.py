@@ -9,9 +9,11 @@ from __future__ import annotations
 import ast
 import hashlib
 import linecache
+import os
 import sys
 import sysconfig
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
@@ -23,13 +25,21 @@ from ifmixup.values import is_plain
 
 _Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
+# The code of each module when it was first digested, and its spec, which a reload replaces.
+_SEEN: dict[tuple[Path, str], tuple[str, Any]] = {}
+
 
 def source_digest(cls: type) -> str:
-    """A digest of a class's code; comments, docstrings and formatting do not change it."""
+    """A digest of a class's code; comments, docstrings and formatting do not change it.
+
+    Raises:
+        ComponentError: If the code cannot be found, or is not the code that is loaded.
+    """
     if cls.__module__ == "__main__":
         texts = _of_main(cls)
     else:
-        texts = {name: _normal(path.read_text("utf-8")) for name, path in _own_files(cls).items()}
+        _check_loaded(cls)
+        texts = {name: _normal(path) for name, path in _own_files(cls).items()}
     hasher = hashlib.sha256(cls.__qualname__.encode())
     for name, text in sorted(texts.items()):
         hasher.update(f"\0{name}\0{text}".encode())
@@ -41,7 +51,7 @@ def pickle_classes(classes: list[type]) -> bytes:
 
     Modules of the user's own folder go by value, installed packages by name.
     """
-    own = {m for each in classes if each.__module__ != "__main__" for m in _own_modules(each)}
+    own = {module for each in classes for module in _own_modules(each)}
     registered = []
     try:
         for module in own:
@@ -67,66 +77,136 @@ def unpickle_classes(content: bytes) -> list[type]:
     return found
 
 
+def modules_of(path: Path) -> list[ModuleType]:
+    """The loaded modules of a file, a resolved path; a module may be loaded under two names."""
+    return [
+        module
+        for module in list(sys.modules.values())
+        if isinstance(file := getattr(module, "__file__", None), str)
+        and os.path.basename(file) == path.name
+        and Path(file).resolve() == path
+    ]
+
+
+def stale_modules(path: Path) -> list[str]:
+    """The names of the loaded modules of a file and of what it imports from its folder, if one of
+    these files was edited after its module was digested; else none.
+    """
+    loaded = [(file, m) for file in _files(path).values() for m in modules_of(file)]
+    return [m.__name__ for _, m in loaded] if any(_edited(f, m) for f, m in loaded) else []
+
+
+def _edited(path: Path, module: ModuleType) -> bool:
+    """Whether a file has other code than its module; notes the code at the first look."""
+    key, text = (path, module.__name__), _normal(path)
+    seen = _SEEN.setdefault(key, (text, module.__spec__))
+    if seen[1] is not module.__spec__:  # loaded again since
+        _SEEN[key] = (text, module.__spec__)
+        return False
+    return seen[0] != text
+
+
+def _check_loaded(cls: type) -> None:
+    """Check that a class is what its file says: its runs are stored with the file's digest."""
+    module = sys.modules.get(cls.__module__)
+    now: Any = module
+    for name in cls.__qualname__.split("."):
+        now = getattr(now, name, None)
+    stale = [
+        path.name
+        for path in _own_files(cls).values()
+        for each in modules_of(path)
+        if _edited(path, each)
+    ]
+    if stale or (isinstance(now, type) and now is not cls):
+        what = f"{', '.join(stale)} was edited" if stale else f"{cls.__module__} was loaded again"
+        raise ComponentError(
+            f"{what} after {cls.__name__} was imported, which is still the old class. Restart "
+            f"Python, or reload the module (importlib.reload) and import the class again."
+        )
+
+
 def _own_modules(cls: type) -> Iterator[ModuleType]:
     """The loaded modules of a class's own folder, unless they are installed."""
     installed = tuple({sysconfig.get_paths()[key] for key in ("purelib", "platlib", "stdlib")})
-    for path in _own_files(cls).values():
-        if str(path).startswith(installed):
-            continue
-        for module in list(sys.modules.values()):
-            if getattr(module, "__file__", None) == str(path):
-                yield module
+    if cls.__module__ == "__main__":  # which goes by value itself
+        folder = _main_folder()
+        files = [Path(f) for m in list(sys.modules.values()) if (f := getattr(m, "__file__", None))]
+        paths = {path.resolve() for path in files if path.suffix == ".py"}
+        own = [path for path in paths if path.parent == folder]
+    else:
+        own = list(_own_files(cls).values())
+    for path in own:
+        if not str(path).startswith(installed):
+            yield from (m for m in modules_of(path) if m.__name__ != "__main__")
 
 
 def _own_files(cls: type) -> dict[str, Path]:
-    """The file of a class's module and those that it imports from the same folder, by name."""
+    """The file of a class's module and those that it imports from the same folder."""
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)
     if file is None or not Path(file).is_file():
         raise ComponentError(
             f"The source code of {cls.__name__} ({cls.__module__}) cannot be found. Put the class "
-            f"into a .py file, so that changed code can be told from old code."
+            f"into a .py file: it tells changed code from old code."
         )
-    first = Path(file).resolve()
-    folder, package = first.parent, cls.__module__.rpartition(".")[0]
-    found = {first.stem: first}
+    return _files(Path(file).resolve(), cls.__module__.rpartition(".")[0])
+
+
+def _files(first: Path, package: str = "") -> dict[str, Path]:
+    """A file, as ``""``, and those that it imports from its folder, by their names there."""
+    folder = first.parent
+    found = {"": first}
     waiting = [first]
     while waiting:
-        tree = ast.parse(waiting.pop().read_text("utf-8"))
-        for name in _imports(tree, package):
-            path = _in_folder(folder, name)
-            if path is not None and name not in found:
-                found[name] = path
-                waiting.append(path)
+        path = waiting.pop()
+        for candidate in _imports(path, folder, package):
+            if candidate.is_file() and candidate.resolve() not in found.values():
+                found[candidate.relative_to(folder).as_posix()] = candidate.resolve()
+                waiting.append(candidate.resolve())
     return found
 
 
-def _imports(tree: ast.Module, package: str) -> Iterator[str]:
-    """The names of imported modules as they would be seen from the file's own folder."""
-    for node in ast.walk(tree):
+def _imports(path: Path, folder: Path, package: str) -> Iterator[Path]:
+    """Where the modules that a file imports would be, if they are in ``folder``."""
+    for node in ast.walk(_parsed(path)[0]):
+        base, names = folder, []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            names = [base, *(f"{base}.{alias.name}".lstrip(".") for alias in node.names)]
-        else:
+            module = f"{node.module}." if node.module else ""
+            names = [f"{module}{alias.name}" for alias in node.names]
+            if node.level:
+                base = [path.parent, *path.parent.parents][node.level - 1]
+        if not base.is_relative_to(folder):
             continue
         for name in names:
-            yield name.removeprefix(f"{package}.") if package else name
+            inner = name.removeprefix(f"{package}.") if package and base == folder else name
+            parts = inner.split(".")
+            for count in range(1, len(parts) + 1):
+                inside = base.joinpath(*parts[:count])
+                yield inside.with_name(f"{inside.name}.py")
+                yield inside / "__init__.py"
 
 
-def _in_folder(folder: Path, name: str) -> Path | None:
-    if not name:
-        return None
-    path = folder.joinpath(*name.split("."))
-    for candidate in (path.with_suffix(".py"), path / "__init__.py"):
-        if candidate.is_file():
-            return candidate.resolve()
-    return None
+def _parsed(path: Path) -> tuple[ast.Module, str]:
+    """The code of a file, and its text without comments, docstrings and formatting."""
+    try:
+        return _parsed_content(path.read_bytes())
+    except SyntaxError as error:
+        raise ComponentError(
+            f"{path.name}, line {error.lineno}, is not valid Python: {error.msg}."
+        ) from error
 
 
-def _normal(text: str) -> str:
-    return _unparse(ast.parse(text))
+@lru_cache(maxsize=256)
+def _parsed_content(content: bytes) -> tuple[ast.Module, str]:
+    tree = ast.parse(content)
+    return tree, _unparse(tree)
+
+
+def _normal(path: Path) -> str:
+    return _parsed(path)[1]
 
 
 def _unparse(tree: ast.AST) -> str:
@@ -138,6 +218,12 @@ def _unparse(tree: ast.AST) -> str:
             if isinstance(value, ast.Constant) and isinstance(value.value, str):
                 node.body = node.body[1:] or [ast.Pass()]
     return ast.unparse(tree)
+
+
+def _main_folder() -> Path:
+    """The folder of the script, or of the notebook."""
+    script = getattr(sys.modules["__main__"], "__file__", None)
+    return Path(script).resolve().parent if script else Path.cwd()
 
 
 def _of_main(cls: type) -> dict[str, str]:
@@ -156,40 +242,48 @@ def _of_main(cls: type) -> dict[str, str]:
             value = main[name]
             if isinstance(value, type | FunctionType) and value.__module__ == "__main__":
                 waiting.append(value)
-            elif isinstance(value, ModuleType) or getattr(value, "__module__", None):
-                found |= _local_module(value)
-            elif is_plain(value):
+            elif is_plain(value) or isinstance(value, dict | set | frozenset):
                 found[name] = repr(value)
+            else:
+                found |= _local_module(value)
     return found
 
 
 def _local_module(value: Any) -> dict[str, str]:
     """The code of a module beside the script that a name was imported from; nothing of others."""
-    name = value.__name__ if isinstance(value, ModuleType) else value.__module__
+    name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
     path = getattr(sys.modules.get(str(name)), "__file__", None)
-    script = getattr(sys.modules["__main__"], "__file__", None)
-    folder = Path(script).resolve().parent if script else Path.cwd()
-    if path is None or Path(path).resolve().parent != folder:
+    if path is None or not Path(path).resolve().is_relative_to(_main_folder()):
         return {}
-    return {str(name): _normal(Path(path).read_text("utf-8"))}
+    if "site-packages" in Path(path).parts:  # an environment beside the script
+        return {}
+    files = _files(Path(path).resolve(), str(name).rpartition(".")[0])
+    return {f"{name}/{inner}": _normal(each) for inner, each in files.items()}
 
 
 def _definition(value: Any) -> _Definition:
     """Where a class or a function of ``__main__`` is defined."""
-    file = next((code.co_filename for code in _codes(value)), None)
-    if file is not None:
-        text = "".join(linecache.getlines(file))
+    codes = list(_codes(value))
+    script = getattr(sys.modules["__main__"], "__file__", None)
+    for file in {code.co_filename for code in codes} or {script or ""}:
+        linecache.checkcache(file)
         nodes = [
             node
-            for node in ast.walk(ast.parse(text))
+            for node in ast.walk(ast.parse("".join(linecache.getlines(file))))
             if isinstance(node, _Definition) and node.name == value.__name__
         ]
-        if nodes:
-            return nodes[-1]
+        around = [node for node in nodes if any(_holds(node, code) for code in codes)]
+        if around or nodes:
+            return max(around or nodes, key=lambda node: node.lineno)
     raise ComponentError(
-        f"The source code of {value.__name__} cannot be found. Put it into a .py file, so that "
-        f"changed code can be told from old code."
+        f"The source code of {value.__name__} cannot be found. Put it into a .py file: it tells "
+        f"changed code from old code."
     )
+
+
+def _holds(node: _Definition, code: CodeType) -> bool:
+    first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+    return first <= code.co_firstlineno <= (node.end_lineno or first)
 
 
 def _codes(value: Any) -> Iterator[CodeType]:
@@ -198,5 +292,6 @@ def _codes(value: Any) -> Iterator[CodeType]:
         return
     for each in vars(value).values():
         inner = getattr(each, "__func__", getattr(each, "fget", each))
+        inner = getattr(inner, "__wrapped__", inner)
         if isinstance(inner, FunctionType) and inner.__module__ == "__main__":
             yield inner.__code__

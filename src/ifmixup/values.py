@@ -47,8 +47,7 @@ def as_type(name: str, value: Any, hint: Any) -> Plain:
     """
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a NumPy or torch number
         value = value.item()
-    if isinstance(value, list):
-        value = tuple(value)
+    value = _as_tuple(value)
     if not is_plain(value):
         raise InputError(f"{name} must be {describe(hint)}; got {short(value)}.")
     allowed = _alternatives(hint)
@@ -64,11 +63,15 @@ def as_type(name: str, value: Any, hint: Any) -> Plain:
 def parse(name: str, text: str, hint: Any) -> Plain:
     """The value that ``text`` stands for, as typed on a command line.
 
-    ``none`` is None, ``true`` and ``false`` are booleans, where ``hint`` allows them.
+    ``none`` is None, ``true`` and ``false`` are booleans, ``[1, 2]`` is a tuple, where ``hint``
+    allows them.
     """
     allowed = _alternatives(hint)
     word = text.strip()
     readings: list[Any] = []
+    if word[:1] + word[-1:] in ("[]", "()"):
+        parts = [part for part in word[1:-1].split(",") if part.strip()]
+        readings.append(tuple(parse(name, part, None) for part in parts))
     if word.lower() in ("none", "null"):
         readings.append(None)
     if word.lower() in ("true", "false"):
@@ -143,6 +146,11 @@ def _fits(value: Any, kind: Any) -> bool:
         return False
     # True is no number of layers, and 3 no float: the caller converts it.
     return type(value) is origin or (origin is object)
+
+
+def _as_tuple(value: Any) -> Any:
+    """Lists as tuples, however deep."""
+    return tuple(map(_as_tuple, value)) if isinstance(value, list | tuple) else value
 
 
 def _number(value: Any) -> float | None:

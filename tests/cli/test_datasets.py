@@ -9,7 +9,7 @@ from torch_geometric.data import Data
 from ifmixup.cli import main
 from ifmixup.cli.datasets import datasets
 from ifmixup.data import NAMES
-from ifmixup.data.find import find
+from ifmixup.data.catalog import find
 
 FOLDER = os.environ.get("IFMIXUP_DATA")
 
@@ -22,7 +22,7 @@ def _alone(monkeypatch, tmp_path):
     monkeypatch.delenv("IFMIXUP_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.setattr("ifmixup.data.download.download_url", no_network)
+    monkeypatch.setattr("ifmixup.data.catalog.download_url", no_network)
 
 
 def cells(out: str) -> dict[str, list[str]]:

@@ -1,4 +1,4 @@
-"""A tiny TU dataset, written out, and a place where no test reaches the network or the cache."""
+"""A tiny TU dataset, written out, and no test reaches the network or the cache."""
 
 import os
 import zipfile
@@ -7,8 +7,7 @@ from urllib.error import URLError
 
 import pytest
 
-from ifmixup.data.find import find
-from ifmixup.data.names import canonical
+from ifmixup.data.catalog import canonical, find
 
 _FOLDER = os.environ.get("IFMIXUP_DATA")
 
@@ -30,7 +29,7 @@ def _alone(monkeypatch, tmp_path_factory):
 
     monkeypatch.delenv("IFMIXUP_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-    monkeypatch.setattr("ifmixup.data.download.download_url", no_network)
+    monkeypatch.setattr("ifmixup.data.catalog.download_url", no_network)
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ import torch
 from torch_geometric.data import Data, InMemoryDataset
 from torch_geometric.loader import DataLoader
 
-from ifmixup.data.dataset import GraphDataset
-from ifmixup.data.files import TextFile
+from ifmixup.data.dataset import GraphDataset, Skipped, Skips, summary
+from ifmixup.data.text_files import TextFile
 from ifmixup.data.tu import parse
-from ifmixup.errors import InputError
+from ifmixup.errors import DatasetError, InputError
 
 
 @pytest.fixture
@@ -131,3 +131,28 @@ def test_what_does_not_fit(known, message):
 def test_a_metric_that_fits():
     dataset = GraphDataset.of("own", graphs(*torch.tensor([[0], [1]])), metric="roc_auc")
     assert dataset.metric == "roc_auc"
+
+
+def test_lines_are_collected_and_shortened():
+    skips = Skips("m.csv")
+    skips.add(4, "X" * 70, "not SMILES")
+    skips.add(2, "CC", "no label", "ethane")
+    assert skips.lines == [
+        Skipped(4, "X" * 57 + "...", "not SMILES"),
+        Skipped(2, "CC", "no label", "ethane"),
+    ]
+
+
+def test_strict_stops_at_the_first():
+    with pytest.raises(DatasetError, match=r"m\.csv, line 4: 'XX': not SMILES\. .*--strict"):
+        Skips("m.csv", strict=True).add(4, "XX", "not SMILES")
+
+
+def test_ten_lines_in_the_order_of_the_file_then_a_number():
+    skipped = [Skipped(line, "X", "why") for line in range(12, 0, -1)]
+    shown = summary(skipped)
+    assert shown[0] == "line 1: 'X': why"
+    assert len(shown) == 11
+    assert shown[-1] == "and 2 more"
+    assert summary(skipped[:10])[-1] == "line 12: 'X': why"
+    assert summary([]) == []

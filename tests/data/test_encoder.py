@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from ifmixup.data import FeatureEncoder
-from ifmixup.data.columns import Column
+from ifmixup.data.encoder import Column
 from ifmixup.errors import InputError
 
 EDGES = torch.tensor([[0, 1], [1, 0]])
@@ -179,3 +179,105 @@ def test_one_hot_says_the_same_as_the_numbers(graphs):
         for row, encoded in zip(rows, one.x, strict=True):
             assert encoder.nodes[0].kinds[int(encoded[:first].argmax())] == row[0]
             assert encoder.nodes[1].kinds[int(encoded[first:].argmax())] == row[1]
+
+
+def test_a_column_and_what_it_becomes():
+    assert (Column("f").width, Column("f").feature_names) == (1, ["f"])
+    kinds = Column("element", ("C", "N"))
+    assert (kinds.width, kinds.feature_names) == (2, ["element=C", "element=N"])
+
+
+def test_one_column_need_not_be_a_matrix():
+    a = Data(x=torch.tensor([1, 2]), edge_index=EDGES)
+    b = Data(x=torch.tensor([[3]]), edge_index=EDGES[:, :0])
+    encoder = FeatureEncoder.fit([a, b])
+    assert encoder.nodes == (Column("x[0]", (1, 2, 3)),)
+    assert [one.x.argmax(1).tolist() for one in encoder.transform([a, b])] == [[0, 1], [2]]
+
+
+def test_true_and_false_are_numbers():
+    given = Data(x=torch.tensor([[True], [False]]))
+    encoder = FeatureEncoder.fit([given])
+    assert encoder.nodes == (Column("x[0]"),)
+    assert encoder.transform([given])[0].x.tolist() == [[1], [0]]
+
+
+def test_a_graph_without_edges_needs_no_edge_attr():
+    x = torch.ones(2, 1)
+    a = Data(x=x, edge_index=EDGES, edge_attr=torch.tensor([5, 6]))
+    b = Data(x=x, edge_index=EDGES[:, :0])
+    encoder = FeatureEncoder.fit([a, b])
+    assert encoder.edges == (Column("edge_attr[0]", (5, 6)),)
+    assert [one.edge_attr.tolist() for one in encoder.transform([a, b])] == [[[1, 0], [0, 1]], []]
+
+
+def test_texts_column_by_column():
+    a = Data(node_kinds=[("C", "1"), ("N", "0")], num_nodes=2)
+    b = Data(node_kinds=[("O", "0")], num_nodes=1)
+    encoder = FeatureEncoder.fit([a, b], node_names=["element", "charge"])
+    assert encoder.nodes == (Column("element", ("C", "N", "O")), Column("charge", ("0", "1")))
+    assert encoder.edges is None
+    rows = [one.x.tolist() for one in encoder.transform([a, b])]
+    assert rows == [[[1, 0, 0, 0, 1], [0, 1, 0, 1, 0]], [[0, 0, 1, 1, 0]]]
+
+
+X = torch.ones(2, 2)
+
+
+@pytest.mark.parametrize(
+    ("graphs", "message"),
+    [
+        ([Data(x=X), Data(num_nodes=1)], "Graph 1 has no x, but others have it"),
+        ([Data(x=X), Data(x=X[:, :1])], "Graphs 0 and 1 differ: x has 2 columns and 1"),
+        ([Data(x=X), Data(x=X.long())], "differ: x is torch.float32 and torch.int64"),
+        ([Data(x=X[None], num_nodes=1)], r"Graph 0 has x of shape \(1, 2, 2\)"),
+        ([Data(x=[1, 2], num_nodes=2)], "Graph 0 has x of shape list"),
+        ([Data(x=X, num_nodes=3)], "Graph 0 has 2 rows of x, but 3 nodes"),
+    ],
+)
+def test_numbers_that_do_not_fit(graphs, message):
+    with pytest.raises(InputError, match=message):
+        FeatureEncoder.fit(graphs)
+
+
+@pytest.mark.parametrize(
+    ("graphs", "message"),
+    [
+        ([Data(node_kinds=[("C",)], num_nodes=1), Data(num_nodes=1)], "Graph 1 has no node_kinds"),
+        ([Data(node_kinds=[("C",)], num_nodes=2)], "Graph 0 has 1 rows of node_kinds, but 2 nodes"),
+        ([Data(node_kinds=[("C",), ("C", "N")], num_nodes=2)], r"different lengths: \[1, 2\]"),
+    ],
+)
+def test_texts_that_do_not_fit(graphs, message):
+    with pytest.raises(InputError, match=message):
+        FeatureEncoder.fit(graphs)
+
+
+def test_columns_have_names():
+    graphs = [Data(x=torch.tensor([[3, 1]]), num_nodes=1), Data(x=torch.tensor([[1, 1]]))]
+    columns = (Column("x[0]", (1, 3)), Column("x[1]", (1,)))
+    assert FeatureEncoder.fit(graphs) == FeatureEncoder(columns)
+    columns = (Column("a", (1, 3)), Column("b", (1,)))
+    assert FeatureEncoder.fit(graphs, node_names=["a", "b"]) == FeatureEncoder(columns)
+
+
+def test_known_categories_do_not_warn():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert INTEGERS.transform([graph([[6], [8]])])[0].x.tolist() == [[1, 0], [0, 1]]
+    assert not caught
+
+
+@pytest.mark.parametrize("given", [{}, {"edge_kinds": []}, {"edge_attr": torch.zeros(0, 1)}])
+def test_graphs_without_edges_fit_any_columns_of_edges(given):
+    columns = (Column("kind", ("a", "b")), Column("order", ("1",)), Column("length"))
+    bare = Data(x=torch.ones(1, 1), edge_index=EDGES[:, :0], **given)
+    (found,) = FeatureEncoder((Column("x"),), columns).transform([bare])
+    assert found.edge_attr.shape == (0, 4)
+    assert "edge_kinds" not in found
+
+
+def test_the_size_is_checked_before_it_is_made(monkeypatch):
+    monkeypatch.setattr("ifmixup.data.encoder.MAX_ENTRIES", 5)
+    with pytest.raises(InputError, match="x would have 3 x 2 entries, more than the 5 allowed"):
+        INTEGERS.transform([Data(x=torch.tensor([[6], [8], [6]]))])

@@ -38,8 +38,8 @@ def test_graphml_and_json(folder):
     assert dataset.ids == ["one", "two"]
     assert dataset.class_names == ["dry", "wet"]
     assert dataset.encoder.feature_names == ["element=H", "element=N", "element=O", "mass"]
-    for place, kind in enumerate([2, 1]):
-        found = dataset[place]
+    for index, kind in enumerate([2, 1]):
+        found = dataset[index]
         assert found.x[:, :3].argmax(1).tolist() == [kind, 0]
         assert found.x[:, 3].tolist() == [1.5, 0.5]
         assert found.edge_index.tolist() == [[0, 1], [1, 0]]
@@ -62,7 +62,7 @@ def test_labels_beside_the_graphs(folder):
     ("text", "message"),
     [
         ("file\none\n", "needs two columns, file and label"),
-        ("file,label\none,1\none,2\n", "line 3: 'one' stands there twice"),
+        ("file,label\none,1\none,2\n", "line 3: 'one' is there twice"),
         ("file,label\none,1\none.graphml,2\n", "two labels for one file: 'one.graphml' and 'one'"),
         ("file,label\nother,1\n", "no label for any of the 2 files, such as 'one.graphml'"),
         ("file,label\none,1,2\n", "line 2: expected 2 columns, found 3"),
@@ -122,11 +122,11 @@ OUTSIDE = """<!DOCTYPE g [<!ENTITY a SYSTEM "file:///etc/passwd">]><graphml>&a;<
         ("x.json", '{"nodes": []}', "there is no list 'links' or 'edges'"),
         ("x.json", '{"nodes": [1], "links": []}', "node 0 has no 'id'"),
         ("x.json", '{"nodes": [{"id": [1]}], "links": []}', "node 0 has no 'id' that is a text or"),
-        ("x.json", '{"nodes": [{"id": 1}, {"id": 1}], "links": []}', "node 1 stands twice"),
+        ("x.json", '{"nodes": [{"id": 1}, {"id": 1}], "links": []}', "node 1 is there twice"),
         (
             "x.json",
             '{"nodes": [{"id": 1}], "links": [{"source": 1, "target": 2}]}',
-            "link 0 has an end 2 that is no node",
+            "link 0 has an end 2 that is not a node",
         ),
         ("x.json", '{"nodes": [{"id": 1}], "links": [[1, 1]]}', "link 0 has no 'source'"),
     ],

@@ -1,4 +1,5 @@
 import gzip
+import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -8,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ifmixup.data import load
-from ifmixup.data.molecules import table_name, table_source
-from ifmixup.data.skipped import Skipped
-from ifmixup.errors import DatasetError, IfmixupError
+from ifmixup.data.dataset import Skipped
+from ifmixup.data.molecules import BadSmilesError, smiles_reader, table_name, table_source
+from ifmixup.errors import DatasetError, IfmixupError, MissingExtraError
 
 TEXT = """id,smiles,label,solubility,toxic,bitter
 a,CCO,yes,0.5,1,
@@ -159,14 +160,18 @@ def test_molecules_without_any_bond(tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("s,label\nC,1\n", {}, r"no column called smiles. Say which .* m.csv:SMILES:LABEL or smil"),
+        ("s,label\nC,1\n", {}, r"no column called smiles. Name the .* m.csv:SMILES:LABEL or smil"),
         ("smiles,z\nC,1\n", {}, r"no column called label or labels or .* Its columns: smiles, z"),
         ("smiles,label\nC,1\n", {"label": "a,b"}, r"no column 'a'. Its columns: smiles, label"),
         ("smiles,label\nC,1\n", {"identifier": "id"}, r"no column 'id'"),
         ("smiles,label\nX,1\nY,0\n", {}, r"no molecule that can be used; 2 were skipped, the fir"),
         ("smiles,label\n", {}, r"no molecule that can be used; 0 were skipped"),
         ("smiles,label\nC,\n", {}, r"m.csv: label: there is no label in any row"),
-        ("smiles,label\nC,x\n", {"task": "values"}, r"m.csv: Column 'label', line 2: 'x' is no nu"),
+        (
+            "smiles,label\nC,x\n",
+            {"task": "values"},
+            r"m.csv: Column 'label', line 2: 'x' is not",
+        ),
     ],
 )
 def test_tables_that_cannot_be_used(tmp_path, text, options, message):
@@ -199,3 +204,54 @@ def test_of_columns_that_differ_in_case_the_exact_one(tmp_path):
     path = tmp_path / "m.csv"
     path.write_text("SMILES,smiles,label\nno,CC,a\nno,CCO,b\n")
     assert len(load(path)) == 2
+
+
+@pytest.fixture(scope="module")
+def read():
+    with smiles_reader() as reader:
+        yield reader
+
+
+def test_carbon_dioxide_written_out(read):
+    graph = read("O=C=O")
+    assert graph.num_nodes == 3
+    assert graph.node_kinds == [("O",), ("C",), ("O",)]
+    assert graph.edge_index.tolist() == [[0, 1, 1, 2], [1, 0, 2, 1]]
+    assert graph.edge_kinds == [("double",)] * 4
+    assert graph.is_undirected()
+
+
+def test_bonds(read):
+    assert set(read("c1ccccc1C#N").edge_kinds) == {("aromatic",), ("single",), ("triple",)}
+
+
+@pytest.mark.parametrize(("smiles", "atoms"), [("C", ["C"]), ("[Na+].[Cl-]", ["Na", "Cl"])])
+def test_without_bonds(read, smiles, atoms):
+    graph = read(smiles)
+    assert graph.edge_index.shape == (2, 0)
+    assert graph.edge_kinds == []
+    assert graph.node_kinds == [(atom,) for atom in atoms]
+
+
+@pytest.mark.parametrize(
+    ("smiles", "reason"),
+    [
+        ("XX", "not SMILES"),
+        ("C1CC", "not SMILES"),
+        ("C(C)(C)(C)(C)C", "Explicit valence for atom # 0 C, 5, is greater than permitted"),
+        ("c1cccc1", "Can't kekulize mol"),
+        ("", "no SMILES"),
+        ("  ", "no SMILES"),
+        ("C" * 10_001, "longer than the 10000 characters"),
+    ],
+)
+def test_what_is_no_molecule_says_why_and_nothing_on_stderr(read, capfd, smiles, reason):
+    with pytest.raises(BadSmilesError, match=reason):
+        read(smiles)
+    assert capfd.readouterr().err == ""
+
+
+def test_without_rdkit(monkeypatch):
+    monkeypatch.setitem(sys.modules, "rdkit.Chem", None)
+    with pytest.raises(MissingExtraError, match=r"ifmixup\[chem\]"), smiles_reader():
+        pass

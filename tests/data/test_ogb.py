@@ -115,7 +115,7 @@ def test_names(monkeypatch, tmp_path):
     [
         ({"num-edge-list": "2\n1\n"}, {}, "numbers of nodes and edges do not fit together"),
         ({"edge": "0,1\n"}, {}, "edge.csv.gz has 1 lines, expected 3"),
-        ({"edge": "0,1\n1,9\n0,1\n"}, {}, "graph 0: edges need nodes from 0 to 2"),
+        ({"edge": "0,1\n1,9\n0,1\n"}, {}, "graph 0: edge_index .* numbered from 0 to 2"),
         ({"node-feat": "5\n"}, {}, "node-feat.csv.gz has 1 lines, expected 6"),
         ({"graph-label": "1\n0\n"}, {}, "graph-label.csv.gz has 2 lines, expected 3"),
         ({"graph-label": "1\nx\n0\n"}, {}, "graph-label.csv.gz, line 2: could not convert"),
@@ -123,7 +123,7 @@ def test_names(monkeypatch, tmp_path):
         ({"graph-label": "1\n5\n0\n"}, {}, "5 does not fit the task 'labels'"),
         ({}, {"train": "7\n"}, "train.csv.gz must name graphs from 0 to 2"),
         ({}, {"train": "0\n0\n"}, "each once"),
-        ({}, {"train": "1\n"}, "a graph stands in two parts of the split"),
+        ({}, {"train": "1\n"}, "a graph is in two parts of the split"),
     ],
 )
 def test_files_that_are_broken(tmp_path, raw, split, message):
@@ -139,6 +139,6 @@ def test_a_file_that_is_no_gz_or_too_large(tmp_path, monkeypatch):
     with pytest.raises(DatasetError, match=r"num-node-list\.csv\.gz cannot be read"):
         load("ogb:ogbg-molhiv", tmp_path)
     write(tmp_path)
-    monkeypatch.setattr(module, "MAX_BYTES", 4)
+    monkeypatch.setattr("ifmixup.data.text_files.MAX_GZIP", 4)
     with pytest.raises(DatasetError, match="more than the 4 bytes allowed"):
         load("ogb:ogbg-molhiv", tmp_path)

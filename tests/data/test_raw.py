@@ -2,10 +2,9 @@ import pytest
 import torch
 from torch_geometric.data import Data
 
-from ifmixup.data.columns import Column
-from ifmixup.data.encoder import FeatureEncoder
+from ifmixup.data.dataset import Skipped, Skips
+from ifmixup.data.encoder import Column, FeatureEncoder
 from ifmixup.data.raw import RawGraphs, assemble
-from ifmixup.data.skipped import Skipped, Skips
 from ifmixup.data.targets import Targets
 from ifmixup.errors import DatasetError
 
@@ -75,10 +74,16 @@ def test_whole_weights_become_floats():
     [
         (([1.0, 1.0], None, None), "here, graph g1 has no edge_weight, but others have"),
         ((None, [1.0, 1.0]), "here, graph g0 has no edge_weight, but others have"),
-        (([1.0, 1.0], [1.0, -1.0]), "here, graph g1: edge_weight is negative"),
-        (([1, -1],), "here, graph g0: edge_weight is negative"),
-        (([1.0, float("inf")],), "here, graph g0: edge_weight has NaN or infinity"),
-        (([1.0, 1.0, 1.0],), r"graph g0: edge_weight has the shape \[3\], not \[2\]"),
+        (
+            ([1.0, 1.0], [1.0, -1.0]),
+            "here, graph g1: edge_weight must be .* not negative; edge 1 has -1",
+        ),
+        (([1, -1],), "here, graph g0: edge_weight must be .* not negative; edge 1 has -1"),
+        (([1.0, float("inf")],), "here, graph g0: edge_weight must be finite .* edge 1 has inf"),
+        (
+            ([1.0, 1.0, 1.0],),
+            r"graph g0: edge_weight must be .* \[2\].*got float32 \[3\]",
+        ),
     ],
 )
 def test_weights_that_cannot_be_used(weights, message):

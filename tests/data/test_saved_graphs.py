@@ -8,7 +8,7 @@ from torch_geometric.data import Batch, Data, HeteroData, InMemoryDataset
 
 from ifmixup.data import load
 from ifmixup.data import saved_graphs as module
-from ifmixup.data.saved_graphs import read_saved
+from ifmixup.data.saved_graphs import is_stored, read_saved
 from ifmixup.errors import DatasetError, InputTypeError
 
 EDGES = torch.tensor([[0, 1], [1, 0]])
@@ -172,3 +172,27 @@ def test_torch_2_4_knows_no_context(path, monkeypatch):
     finally:
         torch.serialization.clear_safe_globals()
         torch.serialization.add_safe_globals(before)
+
+
+WHOLE = torch.arange(6.0).view(2, 3)
+
+
+@pytest.mark.parametrize(
+    "tensor", [WHOLE, WHOLE.t(), WHOLE[:, 1], WHOLE[:0], torch.ones(()), torch.tensor([True])]
+)
+def test_what_is_there(tensor):
+    assert is_stored(tensor)
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        torch.zeros(1).expand(1000),
+        WHOLE[:1].expand(3, 3),
+        WHOLE.as_strided((4, 3), (1, 1)),
+        torch.empty(10**15, device="meta"),
+        torch.eye(2).to_sparse(),
+    ],
+)
+def test_what_is_a_promise(tensor):
+    assert not is_stored(tensor)

@@ -62,8 +62,8 @@ def test_rows_of_another_length_say_so(tmp_path):
 def test_a_column_that_is_not_there(tmp_path):
     table = write(tmp_path / "m.csv", ",".join(f"c{i}" for i in range(22)) + "\n")
     with pytest.raises(DatasetError, match=r"no column 'x'. Its columns: c0, c1, .* and 2 more"):
-        table.place("x")
-    assert table.place("c3") == 3
+        table.index("x")
+    assert table.index("c3") == 3
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,14 @@
+import math
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ifmixup.data.targets import guess, number_targets, read_targets
+from ifmixup.data.targets import as_target, infer_task, number_targets, read_targets
 from ifmixup.errors import DatasetError, InputError
 
-NAN = float("nan")
+NAN = math.nan
 
 
 def column(*cells):
@@ -57,12 +59,12 @@ def test_labels():
 @pytest.mark.parametrize(
     ("cells", "task", "message"),
     [
-        ([["1", "x"], ["0", "1"]], None, r"Column 'b', line 7: 'x' is no number. Several columns"),
-        ([["1", "x"], ["0", "1"]], "classes", r"'x' is no number. Several columns"),
+        ([["1", "x"], ["0", "1"]], None, r"'b', line 7: 'x' is not a number\. Several columns"),
+        ([["1", "x"], ["0", "1"]], "classes", r"'x' is not a number. Several columns"),
         ([["1", "2"], ["0", "1"]], "labels", r"'b', line 7: 2 does not fit the task 'labels'"),
         ([["1", "2"], ["0", "1"]], "classes", r"one column of classes, but 2 were given: a, b"),
         ([["1", "1e99"], ["0", "1"]], None, r"'b', line 7: 1e\+99 does not fit the task 'values'"),
-        ([["1", "inf"], ["0", "1"]], None, r"'inf' is no number"),
+        ([["1", "inf"], ["0", "1"]], None, r"'inf' is not a number"),
         ([["", ""], ["", "nan"]], None, r"a, b: there is no label in any row"),
     ],
 )
@@ -72,7 +74,7 @@ def test_cells_that_do_not_fit(cells, task, message):
 
 
 def test_text_is_no_value():
-    with pytest.raises(DatasetError, match=r"row 1: 'x' is no number\. The task 'values' can only"):
+    with pytest.raises(DatasetError, match=r"row 1: 'x' is not a number\. The task 'values'"):
         read_targets(column("1", "x"), ["a"], "values")
 
 
@@ -100,14 +102,14 @@ def test_what_stands_for_a_missing_label(missing):
 
 def test_a_slip_in_a_column_of_values_does_not_make_classes_of_it():
     cells = [f"{i}.5" for i in range(30)]
-    with pytest.raises(DatasetError, match="line 32: 'inf' is no number, but nearly all others"):
+    with pytest.raises(DatasetError, match="line 32: 'inf' is not a number, but nearly all others"):
         read_targets(column(*cells, "inf"), ["y"], lines=range(2, 33))
     assert read_targets(column(*cells, "inf"), ["y"], "classes").task == "classes"
 
 
 def test_numbers():
     numbers = torch.tensor([[2.0], [NAN], [-1.5]], dtype=torch.float64)
-    assert guess(numbers) == "values"
+    assert infer_task(numbers, from_text=True) == "values"
     assert number_targets(numbers, ["y"], "classes").names == ["-1.5", "2"]
     assert number_targets(numbers, ["y"], "classes").y.tolist() == [1, -1, 0]
 
@@ -123,3 +125,75 @@ def test_classes_say_what_the_cells_said(cells):
     assert found.names == sorted(found.names)
     for cell, y in zip(cells, found.y.tolist(), strict=True):
         assert plain.get(cell, cell) == ("" if y < 0 else found.names[y])
+
+
+@pytest.mark.parametrize(
+    ("targets", "task"),
+    [
+        ([torch.tensor([0]), torch.tensor(3)], "classes"),
+        ([torch.tensor([[1.0, NAN]]), torch.tensor([[0.0, 1.0]])], "labels"),
+        ([torch.tensor([1.0]), torch.tensor([0.5])], "values"),
+        ([torch.tensor([1.0, NAN]), None], "labels"),
+        ([None, None], "classes"),
+        ([torch.tensor([[1, 0]]), torch.tensor([[0, 1]])], "labels"),
+        ([torch.tensor([[1, 0]]), torch.tensor([[0, 7]])], "values"),
+        ([torch.tensor([True]), torch.tensor([False])], "classes"),
+        (torch.tensor([[0.0], [1.0]]), "labels"),
+        (torch.tensor([[0], [30]]), "classes"),
+    ],
+)
+def test_the_task_is_what_y_looks_like(targets, task):
+    assert infer_task(targets) == task
+
+
+@pytest.mark.parametrize(
+    ("numbers", "task"),
+    [
+        ([[0.0], [1.0], [NAN]], "classes"),
+        ([[float(i)] for i in range(20)], "classes"),
+        ([[float(i)] for i in range(21)], "values"),
+        ([[0.5], [1.0]], "values"),
+        ([[0.0, 1.0], [1.0, NAN]], "labels"),
+        ([[0.0, 2.0]], "values"),
+    ],
+)
+def test_text_does_not_tell_integers_from_floats(numbers, task):
+    assert infer_task(torch.tensor(numbers), from_text=True) == task
+
+
+def test_a_class_is_one_number():
+    assert as_target(torch.tensor(2, dtype=torch.int32), "classes", 0).tolist() == [2]
+    assert as_target(torch.tensor([[2]]), "classes", 0).dtype == torch.long
+
+
+@pytest.mark.parametrize("y", [torch.tensor(1), torch.tensor([1.0]), torch.tensor([[1.0]])])
+def test_rows(y):
+    for task, dtype in (("labels", torch.float32), ("values", torch.float64)):
+        row = as_target(y, task, 0)
+        assert (row.tolist(), row.dtype) == ([[1.0]], dtype)
+
+
+def test_a_nan_is_a_nan():
+    odd = torch.tensor([0x7FC00001], dtype=torch.int32).view(torch.float32)
+    usual = torch.tensor([NAN])
+    rows = [as_target(y, "labels", 0).view(torch.int32).tolist() for y in (odd, usual)]
+    assert rows[0] == rows[1]
+
+
+@pytest.mark.parametrize(
+    ("y", "task", "message"),
+    [
+        (torch.tensor([1, 0]), "classes", "Graph 7 has no single class number as y.*rows of float"),
+        (torch.tensor([-1]), "classes", "Class numbers start at 0; graph 7 has -1"),
+        (
+            torch.tensor([[0.0, 2.0]]),
+            "labels",
+            r"Graph 7 has 2.0 in y; labels are 0 and 1, and NaN",
+        ),
+        (torch.tensor([math.inf]), "values", "Graph 7 has inf in y; values are finite numbers"),
+        (torch.empty(0), "values", "Graph 7 has an empty y"),
+    ],
+)
+def test_what_is_no_target(y, task, message):
+    with pytest.raises(InputError, match=message):
+        as_target(y, task, 7)

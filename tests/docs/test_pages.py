@@ -102,6 +102,7 @@ def test_every_block_of_a_page_runs(name, workplace, monkeypatch):
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
             if block.language == "python":
+                write(block)
                 code = "\n" * (block.line - 1) + block.text  # so that errors name the line
                 exec(compile(code, str(ROOT / name), "exec"), namespace)
             elif block.language in SHELLS:

@@ -10,8 +10,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ifmixup.nn import MODELS, Neighbours
-from ifmixup.nn.model import GraphModel
+from ifmixup.nn import MODELS, GraphModel
 
 VARIANTS = {
     "gcn": ("gcn", {}),
@@ -37,11 +36,6 @@ class Graphs:
         adjacency = self.x.new_zeros(len(self.x), len(self.x))
         source, target = self.edge_index
         return adjacency.index_put((target, source), self.edge_weight, accumulate=True)
-
-    def by_target(self) -> tuple[Neighbours, Tensor, Tensor]:
-        """The edges, their weights and their attributes, in the order in which layers take them."""
-        neighbours = Neighbours.of(self.edge_index, len(self.x))
-        return neighbours, neighbours.sort(self.edge_weight), neighbours.sort(self.edge_attr)
 
 
 def make_graphs(dtype: torch.dtype = torch.float32) -> Graphs:

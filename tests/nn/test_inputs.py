@@ -41,7 +41,7 @@ def test_bad_nodes(x, batch, text):
         ({"edge_weight": torch.ones(3, 1)}, r"edge_weight is float32 \[3, 1\]"),
         (
             {"edge_weight": torch.zeros(3, dtype=torch.long)},
-            r"int64 \[3\].*batch vector is the fourth argument",
+            r"int64 \[3\].*batch vector is a model's fourth argument",
         ),
         ({"edge_attr": torch.ones(3, 2)}, r"does not read it.*GIN\(edge_dim=.*EdgeAttrToNodes"),
         ({"edge_dim": 2}, r"edge_dim=2, but edge_attr is missing"),
@@ -51,7 +51,7 @@ def test_bad_nodes(x, batch, text):
 )
 def test_bad_edges(changes, text):
     good = {
-        "num_nodes": 3,
+        "x": torch.ones(3, 3),
         "edge_index": EDGES,
         "edge_weight": None,
         "edge_attr": None,

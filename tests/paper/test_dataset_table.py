@@ -7,7 +7,7 @@ from rich.console import Console
 from torch_geometric.data import Data
 
 from ifmixup.data import NAMES, load
-from ifmixup.data.find import VARIABLE, find
+from ifmixup.data.catalog import VARIABLE, find
 from ifmixup.paper.dataset_table import HEAD, dataset_rows, graph_sizes, rich_table, sizes_table
 
 FOLDER = os.environ.get(VARIABLE)

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Data
 
 from ifmixup.data import FeatureEncoder, GraphDataset
-from ifmixup.data.parts import Part
+from ifmixup.data.load import Part
 from ifmixup.errors import InputError
 from ifmixup.prediction.predictions import Prediction, predictions
 from ifmixup.prediction.predictor import Predictor

@@ -162,9 +162,9 @@ EDGE = torch.tensor([[0], [1]])
         (Data(x=torch.ones(3), edge_index=EDGE), r"x\[0\] holds numbers, but held categories"),
         (Data(edge_index=EDGE, num_nodes=2), "no node features x"),
         (Data(x=torch.full((2, 3), torch.nan), edge_index=EDGE), "are not all finite"),
-        (Data(x=torch.ones(1, 3), edge_index=EDGE), "edges of nodes 0 to 1, but its nodes"),
+        (Data(x=torch.ones(1, 3), edge_index=EDGE), "edge_index names nodes from 0 to 1, but"),
         (Data(x=torch.ones(0, 3)), "Graph 0 has no nodes"),
-        (Data(x=torch.ones(2, 3), edge_index=EDGE.float()), "edge_index of float32"),
+        (Data(x=torch.ones(2, 3), edge_index=EDGE.float()), "edge_index must be .* float32"),
     ],
 )
 def test_what_does_not_fit_is_told_before_anything_is_computed(predictor, graph, message):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ifmixup.data import load
-from ifmixup.data.find import VARIABLE
+from ifmixup.data.catalog import VARIABLE
 from ifmixup.report.charts import (
     calibration,
     figure_bars,

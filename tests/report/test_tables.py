@@ -1,6 +1,6 @@
 import pytest
 
-from ifmixup.data.find import VARIABLE
+from ifmixup.data.catalog import VARIABLE
 from ifmixup.report.studies import Studies, UnknownRuns, gather
 from ifmixup.report.tables import statistics, study_section, summary, unknown_section
 from stored_runs import records_of, result, stored, study_of

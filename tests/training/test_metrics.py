@@ -4,6 +4,7 @@ import warnings
 import numpy as np
 import pytest
 import torch
+import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import (
@@ -13,7 +14,18 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from ifmixup.training.metrics import average_precision, calibration_error, metrics, roc_auc
+from ifmixup.errors import InputError
+from ifmixup.training.metrics import (
+    average_precision,
+    binary_cross_entropy,
+    calibration_error,
+    cross_entropy,
+    loss_of,
+    metrics,
+    number_known,
+    roc_auc,
+    squared_error,
+)
 
 NAN = math.nan
 
@@ -113,3 +125,81 @@ def test_values_by_hand():
     assert math.isnan(metrics(out, torch.full((2, 2), NAN), "values", "mae")["mae"])
     # what the model does not know is not what is missing
     assert math.isnan(metrics(torch.tensor([[NAN]]), torch.tensor([[1.0]]), "values", "mae")["mae"])
+
+
+def test_classes_and_soft_rows():
+    out = torch.tensor([[0.0, 0.0], [math.log(3.0), 0.0]])
+    expected = (math.log(2) + math.log(4 / 3)) / 2
+    assert cross_entropy(out, torch.tensor([1, 0])).item() == pytest.approx(expected)
+    rows = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
+    assert torch.equal(cross_entropy(out, rows), F.cross_entropy(out, rows))
+    soft = torch.tensor([[0.3, 0.7], [1.0, 0.0]])
+    assert cross_entropy(out, soft).item() == pytest.approx(expected)
+
+
+def test_the_loss_of_labels_by_hand():
+    out = torch.tensor([[0.0, math.log(3.0)], [5.0, 0.0]])
+    y = torch.tensor([[1.0, 0.0], [NAN, 0.5]])
+    # σ is 1/2, 3/4 and 1/2; the entry without a label counts neither above nor below the line
+    expected = (math.log(2) + math.log(4) + math.log(2)) / 3
+    assert binary_cross_entropy(out, y).item() == pytest.approx(expected)
+
+
+def test_the_loss_of_values_by_hand():
+    out, y = torch.tensor([[1.0, 2.0], [3.0, 9.0]]), torch.tensor([[0.0, 4.0], [3.5, NAN]])
+    assert squared_error(out, y).item() == pytest.approx((1 + 4 + 0.25) / 3)
+
+
+@pytest.mark.parametrize("task", ["labels", "values"])
+def test_no_gradient_where_nothing_is_known(task):
+    out = torch.randn(4, 3, requires_grad=True)
+    y = torch.tensor([[1.0, NAN, 0.0], [NAN, NAN, NAN], [0.0, 1.0, NAN], [1.0, 1.0, 0.0]])
+    loss_of(task)(out, y).backward()
+    assert (out.grad[y.isnan()] == 0).all()
+    assert (out.grad[~y.isnan()] != 0).all()
+
+
+@pytest.mark.parametrize("task", ["labels", "values"])
+def test_nothing_to_learn_is_zero(task):
+    out = torch.randn(2, 3, requires_grad=True)
+    loss = loss_of(task)(out, torch.full((2, 3), NAN))
+    loss.backward()
+    assert loss.item() == 0
+    assert (out.grad == 0).all()
+
+
+@pytest.mark.parametrize("task", ["labels", "values"])
+def test_without_missing_entries_it_is_torchs(task):
+    out, y = torch.randn(5, 2), torch.randint(2, (5, 2)).float()
+    torchs = {"labels": F.binary_cross_entropy_with_logits, "values": F.mse_loss}[task]
+    assert loss_of(task)(out, y).item() == pytest.approx(torchs(out, y).item(), rel=1e-6)
+
+
+def test_how_many_are_known():
+    assert number_known(torch.tensor([[1.0, NAN], [NAN, 0.0], [2.0, 3.0]])) == 4
+
+
+def test_label_smoothing_is_its_formula():
+    out = torch.randn(4, 3, generator=torch.Generator().manual_seed(0))
+    y = torch.tensor([[1.0, 0.0, 0.0], [0.3, 0.7, 0.0], [0.0, 0.0, 1.0], [0.2, 0.3, 0.5]])
+    smooth = 0.9 * y + 0.1 / 3
+    expected = -(smooth * out.log_softmax(1)).sum(1).mean()
+    assert loss_of("classes", 0.1)(out, y).item() == pytest.approx(expected.item(), rel=1e-6)
+    numbers = y[[0, 2]].argmax(1)
+    assert loss_of("classes", 0.1)(out[[0, 2]], numbers).item() == pytest.approx(
+        loss_of("classes", 0.1)(out[[0, 2]], y[[0, 2]]).item(), rel=1e-6
+    )
+
+
+@pytest.mark.parametrize("task", ["labels", "values"])
+def test_label_smoothing_is_for_classes(task):
+    with pytest.raises(InputError, match=f"label_smoothing is for classes; .* {task}"):
+        loss_of(task, 0.1)
+
+
+@pytest.mark.parametrize("task", ["classes", "labels", "values"])
+@pytest.mark.parametrize("dtype", [torch.double, torch.bfloat16])
+def test_a_model_in_another_precision(task, dtype):
+    out, y = torch.tensor([[0.5, 0.25], [1.0, 2.0]]), torch.tensor([[1.0, 0.0], [0.5, 0.5]])
+    found = loss_of(task)(out.to(dtype), y)
+    assert found.item() == pytest.approx(loss_of(task)(out, y).item(), rel=1e-2)

@@ -2,51 +2,85 @@ from dataclasses import replace
 
 import pytest
 
-from ifmixup.errors import InputError
-from ifmixup.training import RunSpec, Settings
-from ifmixup.training.run_spec import digest
+from ifmixup.components import resolve, with_options
+from ifmixup.training.run_spec import Fold, RunSpec, digest
+from ifmixup.training.settings import Settings
 
-SPEC = RunSpec("MUTAG", "abc", Settings(method="ifmixup"), "holdout", 0, 3, "def", 7)
+GIN, MIXUP = resolve("model", "gin").spec, resolve("method", "ifmixup").spec
+SPEC = RunSpec("MUTAG", "abc", "def", 7, 0, 3, Settings(), GIN, MIXUP)
 
 
 def test_the_key_is_the_content():
     again = RunSpec.of(SPEC.to_dict())
     assert again == SPEC
     assert again.key == SPEC.key
-    # a setting that ifmixup does not have changes nothing
-    assert replace(SPEC, settings=Settings(method="ifmixup", drop_ratio=0.4)).key == SPEC.key
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"dataset": "other"},
         {"data": "other"},
-        {"protocol": "paper"},
-        {"repeat": 1},
-        {"fold": 4},
         {"split": "other"},
         {"seed": 8},
-        {"settings": Settings(method="ifmixup", alpha=1.0)},
+        {"repeat": 1},
+        {"fold": 4},
+        {"settings": Settings(epochs=3)},
+        {"model": resolve("model", "gcn").spec},  # with the same options, but another class
+        {"model": with_options("gin", num_layers=3).spec},
+        {"model": replace(GIN, source="digest")},
+        {"method": with_options("ifmixup", alpha=1.0).spec},
+        {"method": resolve("method", "none").spec},
+        {"method": replace(MIXUP, source="digest")},
     ],
+    ids=str,
 )
-def test_everything_counts(changes):
+def test_all_that_the_numbers_depend_on_counts(changes):
     assert replace(SPEC, **changes).key != SPEC.key
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"dataset": "another name"},
+        {"model": replace(GIN, name="mine")},
+        {"method": with_options("ifmixup", name="wide").spec},
+        {"model": replace(GIN, target="/home/me/nets.py:GIN")},
+    ],
+    ids=str,
+)
+def test_neither_names_nor_paths_count(changes):
+    assert replace(SPEC, **changes).key == SPEC.key
 
 
 def test_the_key_does_not_change_from_version_to_version():
     assert digest({"b": 1.5, "a": [1, None, "ü"]}) == "78c2ae43f2e371b1327bd727"
 
 
-def test_draws_depend_on_the_fold_and_not_on_the_method():
-    other = replace(SPEC, settings=Settings(model="gin"), protocol="paper")
-    assert other.own_seed == SPEC.own_seed
-    assert replace(SPEC, fold=4).own_seed != SPEC.own_seed
-    assert replace(SPEC, repeat=1).own_seed != SPEC.own_seed
-    assert replace(SPEC, seed=8).own_seed != SPEC.own_seed
-    assert 0 <= SPEC.own_seed < 2**62
+def test_draws_depend_on_the_fold_and_not_on_model_method_or_settings():
+    other = replace(SPEC, settings=Settings(epochs=1), model=resolve("model", "gat").spec)
+    other = replace(other, method=resolve("method", "none").spec, split="other")
+    assert other.run_seed == SPEC.run_seed
+    assert replace(SPEC, fold=4).run_seed != SPEC.run_seed
+    assert replace(SPEC, repeat=1).run_seed != SPEC.run_seed
+    assert replace(SPEC, seed=8).run_seed != SPEC.run_seed
+    assert 0 <= SPEC.run_seed < 2**62
 
 
-def test_protocols():
-    with pytest.raises(InputError, match=r"Unknown protocol 'hold-out'. Did you mean 'holdout'"):
-        replace(SPEC, protocol="hold-out")
+def test_a_fold_is_the_same_in_any_order():
+    fold = Fold(0, 1, (3, 0), (2,), (1,))
+    assert fold == Fold(0, 1, (0, 3), (2,), (1,))
+    assert fold.train == (0, 3)
+    assert fold.indices("train").tolist() == [0, 3]
+    assert fold.indices("validation").tolist() == [2]
+    assert fold.fingerprint == digest([[0, 3], [2], [1]])
+    assert Fold.of(fold.to_dict()) == fold
+
+
+def test_without_validation_its_graphs_are_trained_on():
+    fold = Fold(2, 1, (3, 0), (2,), (1,))
+    assert fold.without_validation == Fold(2, 1, (0, 2, 3), (), (1,))
+    assert fold.without_validation.fingerprint != fold.fingerprint
+    # which graphs would have validated makes no difference any more: the runs are the same
+    other = Fold(2, 1, (2, 3), (0,), (1,))
+    assert other.without_validation.fingerprint == fold.without_validation.fingerprint
+    assert fold.without_validation.indices("validation").numel() == 0

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from ifmixup.training import PackedDataset, pack
+from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.scaling import Scaling
 from task_graphs import with_labels, with_values
 
@@ -38,16 +38,16 @@ def test_by_hand():
     assert scaling.outputs(torch.tensor([[-1.5]])).tolist() == [[5.0]]
 
 
-def changed(data: PackedDataset, level: str, name: str, place: int) -> PackedDataset:
+def changed(data: PackedDataset, level: str, name: str, i: int) -> PackedDataset:
     values = getattr(data.graphs, level)
     return replace(
-        data, graphs=replace(data.graphs, **{level: {**values, name: bent(values[name], place)}})
+        data, graphs=replace(data.graphs, **{level: {**values, name: bent(values[name], i)}})
     )
 
 
-def bent(values: torch.Tensor, place: int) -> torch.Tensor:
+def bent(values: torch.Tensor, i: int) -> torch.Tensor:
     values = values.clone()
-    values[place] *= 1000
+    values[i] *= 1000
     return values
 
 
@@ -74,9 +74,9 @@ def test_features_of_0_and_1_and_labels_stay_as_they_are(mutag):
 
 def test_what_is_the_same_on_all_training_graphs_loses_its_mean():
     graphs = with_values()
-    for place, graph in enumerate(graphs):
-        graph.x[:, 2] = 0.1 if place < 40 else 7.0
-        graph.y = torch.tensor([[5.0, math.nan]]) if place < 40 else torch.tensor([[1.0, 2.0]])
+    for i, graph in enumerate(graphs):
+        graph.x[:, 2] = 0.1 if i < 40 else 7.0
+        graph.y = torch.tensor([[5.0, math.nan]]) if i < 40 else torch.tensor([[1.0, 2.0]])
     scaling = Scaling.fit(pack(graphs), TRAIN)
     assert (scaling.x_mean[2].item(), scaling.x_std[2]) == (pytest.approx(0.1), 1)
     # Targets all the same are learnt at once: zero is their mean.

@@ -1,75 +1,149 @@
-"""The command line: one small file a command, no logic."""
+"""The command line: one file per command, which is imported when the command runs.
+
+``ifmixup --version``, ``ifmixup --help`` and a mistyped command are answered here, without
+importing torch or the commands.
+"""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
 
-import tyro
+from ifmixup.errors import IfmixupError, unknown_name
 
-from ifmixup.cli import audit, compare, datasets, predict, report, reproduce, runs, show, train
-from ifmixup.cli.config import expand_config
-from ifmixup.cli.typed_words import TYPED
-from ifmixup.errors import IfmixupError
-from ifmixup.safe_io import printable_lines
-from ifmixup.training.versions import versions
-
-DESCRIPTION = (
-    "Mix pairs of graphs to regularise graph classifiers, and see whether it helps. "
-    "ifmixup --version says what is installed."
-)
-
-COMMANDS: dict[str, Callable[..., int]] = {
-    "datasets": datasets.datasets,
-    "audit": audit.audit,
-    "show": show.show,
-    "train": train.train,
-    "predict": predict.predict,
-    "compare": compare.compare,
-    "reproduce": reproduce.reproduce,
-    "runs": runs.runs,
-    "report": report.report,
+COMMANDS: dict[str, tuple[str, str]] = {
+    "datasets": ("ifmixup.cli.datasets", "Print what a dataset or a file of graphs holds."),
+    "audit": ("ifmixup.cli.audit", "Check whether mixing is lossless on a dataset."),
+    "show": ("ifmixup.cli.show", "Draw two graphs and the mixed graph."),
+    "train": ("ifmixup.cli.train", "Train one model and save it."),
+    "predict": ("ifmixup.cli.predict", "Predict the labels of graphs with a saved model."),
+    "compare": ("ifmixup.cli.compare", "Compare models and methods on the same folds."),
+    "reproduce": ("ifmixup.cli.reproduce", "Run the experiments of the paper again."),
+    "runs": ("ifmixup.cli.runs", "List, export and import the runs of a study."),
+    "report": ("ifmixup.cli.report", "Write what studies found as one HTML file."),
+    "completion": ("ifmixup.cli.completion", "Print a completion script for bash or zsh."),
 }
+"""By name: the module that has a function of this name, and what the command does."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; an error of ours is a line on stderr and exit code 2, not a traceback."""
-    words = sys.argv[1:] if arguments is None else arguments
-    TYPED.set(("ifmixup", *words))
+    """Run one command.
+
+    Args:
+        arguments: What was typed after ``ifmixup``; by default ``sys.argv``.
+
+    Returns:
+        The exit code. An error of ours is a line on stderr and exit code 2, without a traceback.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # A name may hold what the terminal's encoding cannot say: no reason to stop half-way.
+        # A name may have characters that the terminal's encoding does not have.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        code = _run(words)
-        sys.stdout.flush()
-        return code
+        try:
+            return _answer(words)
+        finally:
+            sys.stdout.flush()
     except BrokenPipeError:
         if not _reader_has_left():
             raise
         return 1
 
 
-def _run(words: Sequence[str]) -> int:
-    if list(words) == ["--version"]:
-        print(", ".join(f"{name} {number}" for name, number in versions().items()))
+def _answer(words: list[str]) -> int:
+    if not words:
+        print(_help(), file=sys.stderr)
+        return 2
+    name, *rest = words
+    if name in ("-h", "--help"):
+        print(_help())
+        return 0
+    if name in ("-V", "--version"):
+        print(", ".join(f"{each} {number}" for each, number in _versions().items()))
         return 0
     try:
-        return tyro.extras.subcommand_cli_from_dict(
-            COMMANDS, prog="ifmixup", description=DESCRIPTION, args=expand_config(words)
-        )
+        if name not in COMMANDS:
+            raise unknown_name("command", name, COMMANDS)
+        return _run(name, rest)
     except IfmixupError as error:
+        from ifmixup.safe_io import printable_lines
+
         print(f"ifmixup: {printable_lines(error)}", file=sys.stderr)
         return 2
 
 
+def _run(name: str, words: list[str]) -> int:
+    """Run a command.
+
+    A command is a function whose parameters are its options. One that takes the options of models
+    and methods is ``command(options: Options, class_options: Sequence[str])``: what is typed that
+    is not a field of ``Options`` goes into ``class_options``.
+    """
+    import inspect
+    from typing import get_type_hints
+
+    import tyro
+
+    from ifmixup.cli.config import expand_config
+
+    function: Any = getattr(import_module(COMMANDS[name][0]), name)
+    shared: dict[str, Any] = {
+        "prog": f"ifmixup {name}",
+        "args": expand_config(words),
+        # --workers INT instead of {None}|INT, SOURCE instead of STR
+        "config": (tyro.conf.DisallowNone, tyro.conf.PositionalMetavarFromFieldName),
+    }
+    if "class_options" not in inspect.signature(function).parameters:
+        return tyro.cli(function, **shared)
+    shared["description"] = inspect.getdoc(function)
+    try:
+        options, others = tyro.cli(
+            get_type_hints(function)["options"], return_unknown_args=True, **shared
+        )
+    except SystemExit:
+        if {"-h", "--help"} & set(words):
+            from ifmixup.cli.class_options import options_help
+
+            print(options_help())
+        raise
+    return function(options, others)
+
+
+def _help() -> str:
+    width = max(map(len, COMMANDS))
+    commands = [f"  {name:{width}}  {does}" for name, (_, does) in COMMANDS.items()]
+    return "\n".join(
+        [
+            "usage: ifmixup [-h] [--version] COMMAND ...",
+            "",
+            "Mix pairs of graphs to regularise graph classifiers, and see whether it helps.",
+            "",
+            "commands:",
+            *commands,
+            "",
+            "ifmixup COMMAND --help lists the options of a command.",
+        ]
+    )
+
+
+def _versions() -> dict[str, str]:
+    import platform
+    from importlib.metadata import version
+
+    found = {name: version(name) for name in ("ifmixup", "torch", "torch_geometric")}
+    return {**found, "python": platform.python_version()}
+
+
 def _reader_has_left() -> bool:
-    """Whether nobody reads what is printed any more, as after ``ifmixup runs | head``."""
+    """Whether the reader of our output is gone, as after ``ifmixup runs | head``."""
     try:
         print(flush=True)
     except BrokenPipeError:
-        # Python flushes once more at its end, and would complain
+        # Python flushes once more when it ends, and would complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return True
     return False

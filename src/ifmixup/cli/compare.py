@@ -2,95 +2,104 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import tyro
 
-from ifmixup.cli.config import to_toml
-from ifmixup.cli.engine_options import EngineOptions
-from ifmixup.cli.plain_console import PlainConsole
-from ifmixup.cli.settings_options import SettingsOptions, typed
-from ifmixup.cli.source_options import SourceOptions
-from ifmixup.cli.typed_words import TYPED
-from ifmixup.data.skipped import summary
-from ifmixup.errors import InputError
-from ifmixup.study.commands import note_command
-from ifmixup.study.compare import compare as run_compare
-from ifmixup.study.table import rich_table
+from ifmixup.cli.class_options import resolve_components, split_options
+from ifmixup.cli.console import PlainConsole, print_skipped
+from ifmixup.cli.options import (
+    NO_DEFAULT,
+    EngineOptions,
+    SettingsOptions,
+    Source,
+    SourceOptions,
+    default,
+    resolved,
+    typed,
+)
+
+_GROUP = tyro.conf.arg(name="")
 
 
 @dataclass(frozen=True)
 class CompareOptions:
-    """What to compare, how, and where.
+    """What to compare, how, and where the results go.
 
     Attributes:
-        source: A name (MUTAG, ogb:ogbg-molhiv), molecules.csv:smiles:label (or .csv.gz, .parquet),
-            a folder of TU, GraphML or JSON files, or a .pt file of PyG graphs.
-        settings: How to train; what is not typed is as recommended for dataset, model and method.
+        source: The graphs.
+        settings: How to train.
         reading: How the SOURCE is read.
-        models: Which models: gcn, gin, gat, gatv2.
-        methods: Which methods; none is what the others are compared with.
-        protocols: holdout (honest) and paper (optimistic); each has its own runs.
-        folds: How many folds.
-        repeats: How many times the cross-validation is repeated with other folds.
+        engine: Where runs execute.
+        models: Names (gcn, gin, gat, gatv2), classes of your own (nets.py:Net), or variants
+            ('gin3=gin(num_layers=3)').
+        methods: Names, classes of your own (noise.py:Noise), or variants
+            ('wide=ifmixup(alpha=1,beta=1)'); each is compared with none, else with the first.
+        protocols: holdout (honest), paper (optimistic) and last (last epoch); paper and last share
+            their runs.
+        folds: Number of folds.
+        repeats: Number of cross-validations, each with other folds.
         seed: Seeds folds and runs.
         splits: A file with folds to use instead of drawing them.
-        grid: paper, or a TOML or YAML file with lists of values: the settings to choose from.
+        grid: paper, or a TOML or YAML file with lists of values by name: the settings and options
+            to choose from.
         search: grid runs the whole grid; halving a fraction of it, and is a little optimistic.
-        engine: Where runs execute.
-        name: What to call the study; the results go to ifmixup-runs/NAME.
+        name: The name of the study; the results go to ifmixup-runs/NAME.
         folder: Where the results go instead.
-        root: Where datasets with names lie.
+        root: Where datasets with names are.
         retry_failed: Run again what failed before.
-        print_config: Print the options that would be used, as TOML, and stop.
+        print_config: Print the options as TOML, for --config, and stop.
     """
 
-    source: tyro.conf.Positional[str]
-    settings: Annotated[SettingsOptions, tyro.conf.arg(name="")]
-    reading: Annotated[SourceOptions, tyro.conf.arg(name="")]
-    engine: Annotated[EngineOptions, tyro.conf.arg(name="")]
-    models: tuple[str, ...] = ("gcn",)
-    methods: tuple[str, ...] = ("none", "ifmixup")
-    protocols: tuple[str, ...] = ("holdout",)
+    source: Source
+    settings: Annotated[SettingsOptions, _GROUP]
+    reading: Annotated[SourceOptions, _GROUP]
+    engine: Annotated[EngineOptions, _GROUP]
+    models: Annotated[tuple[str, ...], tyro.conf.arg(metavar="MODEL ...")] = ("gcn",)
+    methods: Annotated[tuple[str, ...], tyro.conf.arg(metavar="METHOD ...")] = ("none", "ifmixup")
+    protocols: Annotated[tuple[str, ...], tyro.conf.arg(metavar="PROTOCOL ...")] = ("holdout",)
     folds: int = 10
     repeats: int = 1
     seed: int = 0
-    splits: Path | None = None
-    grid: str | None = None
+    splits: Annotated[Path | None, NO_DEFAULT] = None
+    grid: Annotated[str | None, NO_DEFAULT] = None
     search: str = "grid"
-    name: str | None = None
-    folder: Path | None = None
-    root: Path | None = None
+    name: Annotated[str | None, default("the name of the dataset")] = None
+    folder: Annotated[Path | None, NO_DEFAULT] = None
+    root: Annotated[Path | None, NO_DEFAULT] = None
     retry_failed: bool = False
     print_config: bool = False
 
 
-def compare(options: Annotated[CompareOptions, tyro.conf.arg(name="")]) -> int:
+def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
     """Train every chosen model with every chosen method on the same folds, and say what helps.
 
-    Every run is stored as it ends: the same command goes on where it stopped. --config FILE reads
-    options from TOML or YAML; options that are typed override it.
+    Every run is stored when it ends: the same command continues where it stopped. A setting that is
+    not typed is as recommended for a dataset of the paper, else the default. --config FILE reads
+    options from TOML or YAML; typed options override it, and relative paths in it are relative to
+    the current folder.
     """
+    models, methods = resolve_components(options.models, options.methods)
+    changes = split_options(class_options, [*models, *methods], vars(options))
+    config = resolved(options, changes)
     if options.print_config:
-        hidden = ("settings", "reading", "engine", "print_config", "source")
-        shown = {key: value for key, value in vars(options).items() if key not in hidden}
-        others = {**vars(options.reading), **vars(options.engine)}
-        print(to_toml({**typed(options.settings), **shown, **others}), end="")
+        from ifmixup.config_files import to_toml
+
+        print(to_toml({name: value for name, value in config.items() if name != "source"}), end="")
         return 0
-    changes = typed(options.settings)
-    if {"model", "method"} & changes.keys():
-        raise InputError("compare takes --models and --methods, several of each.")
+    from ifmixup.study.compare import compare as run_compare
+
     console = PlainConsole()
     dataset = options.reading.load(options.source, options.root)
-    for line in summary(dataset.skipped):
-        console.print(f"Skipped {line}")
+    print_skipped(dataset, console)
     try:
         found = run_compare(
             dataset,
-            options.models,
-            options.methods,
+            models,
+            methods,
             protocols=options.protocols,
             folds=options.folds,
             repeats=options.repeats,
@@ -102,21 +111,22 @@ def compare(options: Annotated[CompareOptions, tyro.conf.arg(name="")]) -> int:
             name=options.name,
             folder=options.folder,
             retry_failed=options.retry_failed,
+            config={"command": "compare", **config},
+            **typed(options.settings),
             **changes,
         )
     except KeyboardInterrupt:
-        console.print("Stopped. What was finished is stored; the same command goes on from there.")
+        console.print("Stopped. What was finished is stored; the same command continues from it.")
         return 130
-    console.print(rich_table(found.rows()))
+    console.print(found.rich_table())
     console.print(found.verdict())
     found.save()
-    note_command(found.folder, TYPED.get())
     console.print(f"{len(found.runs)} runs and the table in csv, md, tex and json: {found.folder}")
     for record in found.failed:
         spec = record.spec
         console.print(
-            f"Failed: {spec.settings.model} {spec.settings.method} repeat {spec.repeat} fold "
-            f"{spec.fold}: {record.error}"
+            f"Failed: {spec.model.name} {spec.method.name} repeat {spec.repeat} fold {spec.fold}: "
+            f"{record.error}"
         )
     if found.failed:
         console.print(f"{len(found.failed)} runs failed. --retry-failed tries them again.")

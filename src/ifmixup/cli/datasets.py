@@ -11,8 +11,8 @@ from rich.table import Table
 from ifmixup.cli.plain_console import PlainConsole
 from ifmixup.cli.source_options import SourceOptions
 from ifmixup.data import NAMES, load, statistics
-from ifmixup.data.describe import describe
-from ifmixup.data.find import VARIABLE, find
+from ifmixup.data.catalog import VARIABLE, find
+from ifmixup.data.statistics import describe
 from ifmixup.errors import DatasetError
 
 _CAPTION = (

@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.progress import track
 
 from ifmixup.cli.plain_console import PlainConsole
+from ifmixup.data.load import read_in_parts
 from ifmixup.data.molecules import table_source
-from ifmixup.data.parts import read_in_parts
 from ifmixup.errors import InputError
 from ifmixup.prediction.card import card_text, model_card
 from ifmixup.prediction.predictions import predictions

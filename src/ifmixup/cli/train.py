@@ -13,7 +13,7 @@ from ifmixup.cli.config import to_toml
 from ifmixup.cli.plain_console import PlainConsole
 from ifmixup.cli.settings_options import SettingsOptions, typed
 from ifmixup.cli.source_options import SourceOptions
-from ifmixup.data.skipped import summary
+from ifmixup.data.dataset import summary
 from ifmixup.errors import InputError
 from ifmixup.study.splits import make_splits
 from ifmixup.training import Fold, PackedDataset, Settings, load_checkpoint, pack

@@ -1,15 +1,15 @@
-"""The dataset object: PyG's own in-memory dataset, with what a user needs to know about it."""
+"""The dataset object: PyG's in-memory dataset, with its task, its metric and what was skipped."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from torch import Tensor
 from torch_geometric.data import Data, InMemoryDataset
 
 from ifmixup.data.encoder import FeatureEncoder
-from ifmixup.data.skipped import Skipped
-from ifmixup.errors import InputError, unknown_name
+from ifmixup.errors import DatasetError, InputError, unknown_name
 
 METRICS = {
     "classes": ("accuracy", "roc_auc", "average_precision"),
@@ -21,22 +21,90 @@ METRICS = {
 TASKS = tuple(METRICS)
 """What ``y`` is: one class of several, several yes-or-no labels, or numbers."""
 
+SHOWN = 10
+"""How many skipped lines are listed before the rest is only counted."""
+
+_LONGEST = 60  # characters of a skipped line that are shown
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """One line of a user's file that was not used.
+
+    Attributes:
+        line: The line of a text file or the row of a table, counted from 1.
+        text: Its content, shortened.
+        reason: Why it was not used.
+        identifier: The identifier that the graph would have; None where that is not known.
+    """
+
+    line: int
+    text: str
+    reason: str
+    identifier: str | None = None
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.text!r}: {self.reason}"
+
+
+class Skips:
+    """Collects the skipped lines while a file is read, or stops at the first.
+
+    Args:
+        where: The file, for messages.
+        strict: Whether the first line that cannot be used is an error.
+    """
+
+    def __init__(self, where: str, strict: bool = False) -> None:
+        self.where = where
+        self.strict = strict
+        self.lines: list[Skipped] = []
+
+    def add(self, line: int, text: str, reason: str, identifier: str | None = None) -> None:
+        """Skip a line.
+
+        Raises:
+            DatasetError: If ``strict``.
+        """
+        short = text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+        skipped = Skipped(line, short, reason, identifier)
+        if self.strict:
+            raise DatasetError(
+                f"{self.where}, {skipped}. Correct the line, or leave out strict (--strict) to "
+                "skip such lines."
+            )
+        self.lines.append(skipped)
+
+    def nothing_left(self, graphs: str = "graph") -> DatasetError:
+        """The error for a source of which every line was skipped."""
+        first = f", the first: {self.lines[0]}" if self.lines else ""
+        return DatasetError(
+            f"{self.where} has no {graphs} that can be used; {len(self.lines)} were skipped{first}."
+        )
+
+
+def summary(skipped: Sequence[Skipped], most: int = SHOWN) -> list[str]:
+    """One line of text for each skipped line in the order of the file, then ``and n more``."""
+    ordered = sorted(skipped, key=lambda one: one.line)
+    shown = [str(one) for one in ordered[:most]]
+    return [*shown, f"and {len(ordered) - most} more"] if len(ordered) > most else shown
+
 
 class GraphDataset(InMemoryDataset):
     """Graphs held in memory; indexing, slicing and loading are PyG's.
 
     Args:
-        name: What to call it.
+        name: Its name.
         data: All graphs, one after the other.
         slices: Where each graph begins and ends, for each attribute of ``data``.
         ids: An identifier for each graph; ``"0"``, ``"1"``, ... where there are none.
         task: ``"classes"`` (``y`` is a class number), ``"labels"`` (``y`` is ``[1, T]``, each 0, 1
             or NaN where it is not known) or ``"values"`` (``y`` is ``[1, T]``, NaN where it is not
             known).
-        metric: How predictions are judged; by default accuracy, roc_auc or mae, as the task asks.
-        class_names: What the classes are called, or the ``T`` columns of ``y``.
-        encoder: How node and edge features were made, to make them alike for other graphs.
-        skipped: What was in the source but could not be used.
+        metric: How predictions are judged; by default accuracy, roc_auc or mae, by the task.
+        class_names: The names of the classes, or of the ``T`` columns of ``y``.
+        encoder: How node and edge features were made, to encode other graphs in the same way.
+        skipped: The lines of the source that could not be used.
         split: The dataset's own ``"train"``, ``"validation"`` and ``"test"`` graphs.
     """
 
@@ -69,7 +137,7 @@ class GraphDataset(InMemoryDataset):
 
     @classmethod
     def of(cls, name: str, graphs: Sequence[Data], **known: object) -> GraphDataset:
-        """A dataset of graphs that are in a list; ``known`` is what the class takes besides."""
+        """A dataset from a list of graphs; ``known`` are the other arguments of the class."""
         if not graphs:
             raise InputError(f"{name} has no graphs. A dataset needs at least one.")
         return cls(name, *cls.collate(list(graphs)), **known)  # type: ignore[arg-type]
@@ -81,7 +149,7 @@ class GraphDataset(InMemoryDataset):
 
     @property
     def split(self) -> dict[str, Tensor] | None:
-        """The dataset's own parts, as places of graphs; a selection of graphs has none."""
+        """The dataset's own parts, as indices of graphs; a selection of graphs has none."""
         return self._split if self._indices is None else None
 
     @property
@@ -93,7 +161,7 @@ class GraphDataset(InMemoryDataset):
         return super().num_classes if self.class_names is None else len(self.class_names)
 
     def copy(self, idx: Sequence[int] | Tensor | None = None) -> GraphDataset:
-        """The graphs, or those that are selected, as a dataset of its own."""
+        """The graphs, or the selected ones, as a dataset of their own."""
         chosen = self if idx is None else self.index_select(idx)
         copied = super().copy(idx)
         copied._ids = chosen.ids

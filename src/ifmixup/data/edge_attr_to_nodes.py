@@ -12,13 +12,12 @@ from ifmixup.errors import InputError, InputTypeError, unknown_name
 
 
 class EdgeAttrToNodes(BaseTransform):
-    r"""Append to each node's features what the edges that arrive at it carry.
+    r"""Append to each node's features the attributes of the edges that arrive at it.
 
     .. math:: \mathbf{x}'_i = \mathbf{x}_i \,\Vert\, \sum_{(j, i) \in E} \mathbf{e}_{ji}
 
-    ifMixup mixes node features and edge weights, not edge attributes. The attributes are brought
-    into the nodes before mixing, and ``edge_attr`` is removed. A node that no edge arrives at gets
-    zeros.
+    ifMixup mixes node features and edge weights, not edge attributes. This transform moves them to
+    the nodes before mixing, and removes ``edge_attr``. A node without arriving edges gets zeros.
 
     Args:
         reduce: ``"sum"``, or ``"mean"`` over the edges that arrive.
@@ -46,7 +45,7 @@ class EdgeAttrToNodes(BaseTransform):
             edges = 0 if data.edge_index is None else data.edge_index.size(1)
             raise InputError(
                 f"edge_attr has {len(edge_attr)} rows, but edge_index has {edges} edges; it needs "
-                "one row for each edge."
+                "one row per edge."
             )
         arriving = scatter(
             edge_attr.to(x.dtype), data.edge_index[1], dim_size=len(x), reduce=self.reduce
@@ -66,7 +65,7 @@ def _columns(data: Data, key: str) -> Tensor:
         raise InputError(f"EdgeAttrToNodes needs {key}, but the graph has none.")
     if not value.is_floating_point():
         raise InputError(
-            f"{key} has dtype {value.dtype}; numbers that stand for kinds cannot be added up. "
+            f"{key} has dtype {value.dtype}; the numbers of categories cannot be added. "
             "One-hot encode them first: torch_geometric.utils.one_hot(...)."
         )
     if value.dim() not in (1, 2):

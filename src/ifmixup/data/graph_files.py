@@ -1,4 +1,4 @@
-"""A folder of graphs, a GraphML or node-link JSON file each, which nobody vouches for."""
+"""An untrusted folder of graphs, with one GraphML or node-link JSON file per graph."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
+from ifmixup.data.dataset import Skips
 from ifmixup.data.encoder import FeatureEncoder
-from ifmixup.data.networkx_graphs import read_networkx, target_cells
+from ifmixup.data.networkx import read_networkx, target_cells
 from ifmixup.data.raw import RawGraphs
-from ifmixup.data.skipped import Skips
 from ifmixup.data.table import Table
 from ifmixup.errors import DatasetError, import_extra
 
@@ -23,11 +23,11 @@ MAX_BYTES = 2 * 1024**3
 """The most bytes that all files of a folder may hold."""
 
 LABELS = "labels.csv"
-"""The file beside the graphs that has their labels: its first column is the file, or its stem."""
+"""The file with the labels of the graphs: its first column is the name of the file, or its stem."""
 
 
 class _BadFileError(ValueError):
-    """A file that is no graph; the message says why."""
+    """A file that is not a graph; the message says why."""
 
 
 def graph_files(folder: Path) -> list[Path]:
@@ -45,7 +45,7 @@ def read_graph_files(
     encoder: FeatureEncoder | None = None,
     labelled: bool = True,
 ) -> RawGraphs:
-    """The graphs of a folder. A file that is no graph is skipped.
+    """The graphs of a folder. A file that is not a graph is skipped.
 
     Args:
         folder: The folder.
@@ -53,10 +53,10 @@ def read_graph_files(
             attribute of the graphs.
         identifier: The attribute of a graph that identifies it; by default its file without the
             ending.
-        task: classes, labels or values; by default as the labels look.
+        task: classes, labels or values; by default what the labels look like.
         strict: Whether the first file that cannot be used is an error.
-        encoder: How the features will be made, where other graphs have decided that.
-        labelled: Whether there are labels to be read.
+        encoder: The encoder of the training graphs, at prediction.
+        labelled: Whether to read labels.
 
     Raises:
         DatasetError: If there is no graph, or labels and attributes do not fit together.
@@ -76,10 +76,7 @@ def read_graph_files(
         read.append(path)
         lines.append(line)
     if not graphs:
-        first = f", the first: {skips.lines[0]}" if skips.lines else ""
-        raise DatasetError(
-            f"{folder} has no graph that can be used; {len(skips.lines)} were skipped{first}."
-        )
+        raise skips.nothing_left()
     cells, names = None, None
     if labelled and (folder / LABELS).is_file():
         cells, names = _labels(folder / LABELS, read, label)
@@ -120,16 +117,16 @@ def _graphml(content: bytes) -> Any:
     _refuse_doctype(content)
     try:
         graph = networkx.read_graphml(io.BytesIO(content))
-    # A strange file makes it raise NetworkXError, KeyError, ValueError, TypeError, ...
+    # A broken file makes it raise NetworkXError, KeyError, ValueError, TypeError, ...
     except Exception as error:
         raise _BadFileError(f"not GraphML that NetworkX can read: {error}") from error
     for _, _, attributes in graph.edges(data=True):
-        attributes.pop("id", None)  # the name of the edge in the file, no feature of it
+        attributes.pop("id", None)  # the name of the edge in the file, not a feature
     return graph
 
 
 def _refuse_doctype(content: bytes) -> None:
-    """No document type, so no entities: a few lines of them can unfold to gigabytes."""
+    """Refuse a document type and entities: a few lines of them can expand to gigabytes."""
 
     def refuse(*_: Any) -> None:
         raise _BadFileError("it has a DOCTYPE, which GraphML does not need; refused")
@@ -160,17 +157,17 @@ def _node_link(content: bytes) -> Any:
     about = values.get("graph", {})
     graph = networkx.DiGraph() if values.get("directed") is True else networkx.Graph()
     graph.graph.update(about if isinstance(about, dict) else {})
-    for place, node in enumerate(values["nodes"]):
-        key = _key(node, "id", f"node {place}")
+    for index, node in enumerate(values["nodes"]):
+        key = _key(node, "id", f"node {index}")
         if key in graph:
-            raise _BadFileError(f"node {key!r} stands twice")
+            raise _BadFileError(f"node {key!r} is there twice")
         graph.add_node(key)
         graph.nodes[key].update(_others(node, "id"))
-    for place, link in enumerate(links):
-        ends = (_key(link, "source", f"link {place}"), _key(link, "target", f"link {place}"))
+    for index, link in enumerate(links):
+        ends = (_key(link, "source", f"link {index}"), _key(link, "target", f"link {index}"))
         for end in ends:
             if end not in graph:
-                raise _BadFileError(f"link {place} has an end {end!r} that is no node")
+                raise _BadFileError(f"link {index} has an end {end!r} that is not a node")
         graph.add_edge(*ends)
         graph.edges[ends].update(_others(link, "source", "target", "key"))
     return graph
@@ -193,23 +190,18 @@ _READERS: dict[str, Callable[[bytes], Any]] = {".graphml": _graphml, ".json": _n
 def _labels(
     path: Path, files: Sequence[Path], label: str | None
 ) -> tuple[list[list[str]], list[str]]:
-    """The labels of the files, and what the columns are called."""
+    """The labels of the files, and the names of their columns."""
     table = Table(path)
-    if label is None:
-        places = list(range(1, len(table.columns)))
-    elif label in table.columns:
-        places = [table.place(label)]
-    else:
-        places = [table.place(name.strip()) for name in label.split(",")]
-    if not places:
+    columns = list(range(1, len(table.columns))) if label is None else table.indices(label)
+    if not columns:
         raise DatasetError(f"{path} needs two columns, file and label; it has only one.")
     known: dict[str, list[str]] = {}
-    for row in table.rows([0, *places]):
+    for row in table.rows([0, *columns]):
         if row.problem is not None:
             raise DatasetError(f"{path}, line {row.line}: {row.problem}.")
         name = row.cells[0].strip()
         if name in known:
-            raise DatasetError(f"{path}, line {row.line}: {name!r} stands there twice.")
+            raise DatasetError(f"{path}, line {row.line}: {name!r} is there twice.")
         known[name] = row.cells[1:]
     for file in files:
         one, other = known.get(file.name), known.get(file.stem)
@@ -218,10 +210,10 @@ def _labels(
                 f"{path} has two labels for one file: {file.name!r} and {file.stem!r} differ. "
                 "Leave out one of the lines."
             )
-    nothing = [""] * len(places)
+    nothing = [""] * len(columns)
     cells = [known.get(file.name, known.get(file.stem, nothing)) for file in files]
     if all(row == nothing for row in cells):
         raise DatasetError(
             f"{path} has no label for any of the {len(files)} files, such as {files[0].name!r}."
         )
-    return cells, [table.columns[place] for place in places]
+    return cells, [table.columns[column] for column in columns]

@@ -1,30 +1,42 @@
-"""Molecules in a table: a column of SMILES, one or more columns of labels."""
+"""Molecules in a table: a column of SMILES, one or more columns of labels.
+
+Atoms are nodes, bonds are edges in both directions.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import torch
 from torch_geometric.data import Data
 
+from ifmixup.data.dataset import Skips
 from ifmixup.data.raw import RawGraphs
-from ifmixup.data.skipped import Skips
-from ifmixup.data.smiles import EDGE_NAMES, NODE_NAMES, BadSmilesError, smiles_reader
 from ifmixup.data.table import Row, Table
 from ifmixup.data.targets import read_targets
-from ifmixup.errors import DatasetError
+from ifmixup.errors import DatasetError, import_extra
+
+MAX_SMILES = 10_000
+"""The longest SMILES, in characters."""
 
 # molecules.csv, molecules.csv:smiles, molecules.csv:smiles:label; the first colon after the
-# ending counts, so that a Windows drive is part of the path.
+# ending counts, because a Windows drive is part of the path.
 _SOURCE = re.compile(r"(.*?\.(?:csv|csv\.gz|parquet))(?::([^:]*))?(?::(.*))?", re.I | re.S)
 
 _SMILES = ("smiles",)
 _LABELS = ("label", "labels", "y", "target", "class")
 
 
+class BadSmilesError(ValueError):
+    """A text that is not a molecule; the message says why."""
+
+
 def table_source(source: str) -> tuple[str, str | None, str | None] | None:
-    """The path, the SMILES column and the label columns of a source; None if it is no table."""
+    """The path, the SMILES column and the label columns of a source; None if it is not a table."""
     match = _SOURCE.fullmatch(source)
     return None if match is None else (match[1], match[2] or None, match[3] or None)
 
@@ -43,29 +55,28 @@ def read_molecules(
 
     Args:
         path: A ``.csv``, ``.csv.gz`` or ``.parquet`` file.
-        smiles: The column of the SMILES; by default the one that is called so.
-        label: The column of the labels, or several separated by commas; by default the one that is
-            called label, labels, y, target or class.
+        smiles: The column of the SMILES; by default the one called ``smiles``.
+        label: The column of the labels, or several separated by commas; by default the one called
+            label, labels, y, target or class.
         identifier: The column of the identifiers; by default rows are counted from 0.
-        task: classes, labels or values; by default as the labels look.
+        task: classes, labels or values; by default what the labels look like.
         strict: Whether the first line that cannot be used is an error.
-        labelled: Whether there are labels to be read.
+        labelled: Whether to read labels.
 
     Raises:
         DatasetError: If the file cannot be read, or has no such columns.
     """
     table = Table(path)
-    smiles_at = smiles_place(table, smiles)
-    labels_at = _label_places(table, label) if labelled else []
-    places = [smiles_at, *labels_at]
+    label_columns = _label_columns(table, label) if labelled else []
+    columns = [smiles_column(table, smiles), *label_columns]
     if identifier is not None:
-        places.append(table.place(identifier))
+        columns.append(table.index(identifier))
 
     skips = Skips(str(path), strict)
     graphs: list[Data] = []
     cells, ids, lines, texts = [], [], [], []
     with smiles_reader() as read:
-        for count, row in enumerate(table.rows(places)):
+        for count, row in enumerate(table.rows(columns)):
             named = identifier is not None and row.problem is None
             name = row.cells[-1].strip() if named else str(count)
             graph = read_molecule(row, read, skips, name)
@@ -74,16 +85,13 @@ def read_molecules(
             graphs.append(graph)
             texts.append(row.cells[0])
             lines.append(row.line)
-            cells.append(row.cells[1 : 1 + len(labels_at)])
+            cells.append(row.cells[1 : 1 + len(label_columns)])
             ids.append(name)
     if not graphs:
-        first = f", the first: {skips.lines[0]}" if skips.lines else ""
-        raise DatasetError(
-            f"{path} has no molecule that can be used; {len(skips.lines)} were skipped{first}."
-        )
+        raise skips.nothing_left("molecule")
     targets = None
     if labelled:
-        names = [table.columns[place] for place in labels_at]
+        names = [table.columns[column] for column in label_columns]
         try:
             targets = read_targets(cells, names, task, lines)
         except DatasetError as error:
@@ -97,13 +105,13 @@ def read_molecules(
         ids=ids,
         lines=lines,
         texts=texts,
-        node_names=NODE_NAMES,
-        edge_names=EDGE_NAMES,
+        node_names=["element"],
+        edge_names=["bond"],
     )
 
 
 def table_name(path: Path, label: str | None = None) -> str:
-    """The name of a table: its file without the ending, and the column that is learnt if named.
+    """The name of a table: its file without the ending, and the label column if named.
 
     Two columns of one table are two datasets, whose studies must not share a folder.
     """
@@ -112,15 +120,15 @@ def table_name(path: Path, label: str | None = None) -> str:
     return stem if label is None else f"{stem}-{label}"
 
 
-def smiles_place(table: Table, smiles: str | None) -> int:
-    """The place of the column of the SMILES: the one that is named, or the one called so."""
-    return table.place(smiles) if smiles else _usual(table, _SMILES, "SMILES", "smiles")
+def smiles_column(table: Table, smiles: str | None) -> int:
+    """The index of the column of the SMILES: the one called ``smiles`` if none is named."""
+    return table.index(smiles) if smiles else _usual(table, _SMILES, "SMILES", "smiles")
 
 
 def read_molecule(
     row: Row, read: Callable[[str], Data], skips: Skips, name: str | None = None
 ) -> Data | None:
-    """The graph of a row, which is called ``name``, or None if it was skipped."""
+    """The graph of a row with the identifier ``name``, or None if it was skipped."""
     if row.problem is not None:
         skips.add(row.line, row.cells[0], row.problem, name)
         return None
@@ -131,22 +139,69 @@ def read_molecule(
         return None
 
 
-def _label_places(table: Table, label: str | None) -> list[int]:
+@contextmanager
+def smiles_reader() -> Iterator[Callable[[str], Data]]:
+    """A function from SMILES to graphs; RDKit's messages to stderr are silent meanwhile.
+
+    A node has the symbol of its element and nothing else: with one category per node the features
+    are linearly independent and mixing is lossless. An edge has the type of its bond. Hydrogens
+    are nodes only where the SMILES writes them as atoms.
+    """
+    chem = import_extra("rdkit.Chem", "chem")
+    base = import_extra("rdkit.rdBase", "chem")
+    with base.BlockLogs():
+        yield lambda smiles: _graph(chem, smiles)
+
+
+def _graph(chem: Any, smiles: str) -> Data:
+    if len(smiles) > MAX_SMILES:
+        raise BadSmilesError(f"longer than the {MAX_SMILES} characters allowed")
+    if not smiles.strip():
+        raise BadSmilesError("no SMILES")
+    molecule = chem.MolFromSmiles(smiles)
+    if molecule is None:
+        raise BadSmilesError(_problem(chem, smiles))
+    # By number: RDKit's own iterators are Python code, and slower.
+    atoms = [(molecule.GetAtomWithIdx(i).GetSymbol(),) for i in range(molecule.GetNumAtoms())]
+    if not atoms:
+        raise BadSmilesError("a molecule without atoms")
+    ends, kinds = [], []
+    for i in range(molecule.GetNumBonds()):
+        bond = molecule.GetBondWithIdx(i)
+        one, other = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
+        ends += [(one, other), (other, one)]
+        kinds += [(bond.GetBondType().name.lower(),)] * 2
+    return Data(
+        edge_index=torch.tensor(ends, dtype=torch.long).view(-1, 2).t().contiguous(),
+        num_nodes=len(atoms),
+        node_kinds=atoms,
+        edge_kinds=kinds,
+    )
+
+
+def _problem(chem: Any, smiles: str) -> str:
+    """Why RDKit refuses a SMILES."""
+    molecule = chem.MolFromSmiles(smiles, sanitize=False)
+    if molecule is None:
+        return "not SMILES"
+    problems = chem.DetectChemistryProblems(molecule)
+    return problems[0].Message().strip() if problems else "RDKit cannot make a molecule of it"
+
+
+def _label_columns(table: Table, label: str | None) -> list[int]:
     if label is None:
         return [_usual(table, _LABELS, "labels", "label")]
-    if label in table.columns:  # a name may have a comma in it
-        return [table.place(label)]
-    return [table.place(name.strip()) for name in label.split(",")]
+    return table.indices(label)
 
 
 def _usual(table: Table, names: Sequence[str], what: str, option: str) -> int:
-    """The place of the column that has one of some usual names, best as it is, else in any case."""
+    """The index of the column with one of some usual names, first in this case, then in any."""
     for columns in (table.columns, [column.lower() for column in table.columns]):
         for name in names:
             if columns.count(name) == 1:
                 return columns.index(name)
     raise DatasetError(
-        f"{table.path} has no column called {' or '.join(names)}. Say which column holds the "
+        f"{table.path} has no column called {' or '.join(names)}. Name the column of the "
         f"{what}: {table.path.name}:SMILES:LABEL or {option}= (--{option}). Its columns: "
         f"{table.shown_columns}."
     )

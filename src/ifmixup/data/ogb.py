@@ -1,15 +1,13 @@
 """Graph-property datasets of the Open Graph Benchmark, from the text files that OGB unpacks.
 
-OGB's own cache is a pickle, which could run anything; the text it is made of lies beside it.
+OGB's own cache is a pickle, which could run any code; the text files are beside it.
 """
 
 from __future__ import annotations
 
 import csv
-import gzip
 import importlib.util
 import warnings
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,19 +18,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
-from ifmixup.data.files import TextFile
-from ifmixup.data.find import PathLike, cache_folder, root_folder, variable_folder
+from ifmixup.data.catalog import PathLike, cache_folder, named_folders
+from ifmixup.data.dataset import Skips
 from ifmixup.data.raw import RawGraphs
-from ifmixup.data.skipped import Skips
-from ifmixup.data.targets import number_targets
-from ifmixup.data.text import floats, integers
+from ifmixup.data.targets import number_targets, target_names
+from ifmixup.data.text_files import TextFile, floats, integers, read_gzip
 from ifmixup.errors import DatasetError, InputError, MissingExtraError, unknown_name
 
 PREFIX = "ogb:"
-"""What the names of these datasets begin with: ``ogb:ogbg-molhiv``."""
-
-MAX_BYTES = 4 * 1024**3
-"""The most text, in bytes and unpacked, that one file may hold."""
+"""The beginning of the names of these datasets: ``ogb:ogbg-molhiv``."""
 
 _TASKS = {
     "binary classification": "labels",
@@ -45,7 +39,7 @@ _PARTS = {"train": "train", "valid": "validation", "test": "test"}
 
 @dataclass(frozen=True)
 class _Facts:
-    """What OGB says of a dataset."""
+    """OGB's description of a dataset."""
 
     task: str
     metric: str
@@ -65,10 +59,10 @@ def read_ogb(
 
     Args:
         name: OGB's name of the dataset.
-        root: The folder in which OGB's ``ogbg_molhiv`` lies; then that of ``IFMIXUP_DATA``, the
-            folder ``dataset`` here (OGB's habit) and the cache are looked into.
+        root: The folder of OGB's ``ogbg_molhiv``. Then the folder that ``IFMIXUP_DATA`` names, the
+            folder ``dataset`` here (OGB's default) and the cache are searched.
         metric: A metric that the user prefers.
-        labelled: Whether there are labels to be read.
+        labelled: Whether to read labels.
 
     Raises:
         MissingExtraError: If the package ``ogb`` is not installed.
@@ -85,8 +79,7 @@ def read_ogb(
     targets = None
     if labelled:
         labels = _labels(raw, len(nodes))
-        names = [name] if labels.size(1) == 1 else [f"{name}[{i}]" for i in range(labels.size(1))]
-        targets = number_targets(labels, names, facts.task)
+        targets = number_targets(labels, target_names(name, labels.size(1)), facts.task)
     found = RawGraphs(
         name=name,
         where=str(folder),
@@ -99,10 +92,10 @@ def read_ogb(
 
 
 def _facts(name: str) -> _Facts:
-    """What the table inside the package says; the package itself is not run."""
+    """The description in the table inside the package ``ogb``; the package is not imported."""
     spec = importlib.util.find_spec("ogb")
-    places = [] if spec is None else list(spec.submodule_search_locations or [])
-    tables = [Path(place, "graphproppred", "master.csv") for place in places]
+    packages = [] if spec is None else list(spec.submodule_search_locations or [])
+    tables = [Path(package, "graphproppred", "master.csv") for package in packages]
     table = next((path for path in tables if path.is_file()), None)
     if table is None:
         raise MissingExtraError(
@@ -116,7 +109,7 @@ def _facts(name: str) -> _Facts:
     facts = {row[0]: row[header.index(name)] for row in rows}
     if facts["task type"] not in _TASKS:
         raise InputError(
-            f"{name} is about {facts['task type']}, which ifmixup does not do. It does: "
+            f"{name} is about {facts['task type']}, which ifmixup does not support. It supports: "
             f"{', '.join(_TASKS)}."
         )
     return _Facts(
@@ -139,15 +132,14 @@ def _metric(name: str, facts: _Facts) -> str | None:
 
 
 def _folder(name: str, facts: _Facts, root: PathLike | None) -> Path:
-    named = [root_folder(root), variable_folder()]
-    places = [*(place for place in named if place is not None), Path("dataset"), cache_folder()]
-    for place in places:
-        for folder in (place, *(place / name for name in facts.folders)):
+    bases = [*named_folders(root), Path("dataset"), cache_folder()]
+    for base in bases:
+        for folder in (base, *(base / name for name in facts.folders)):
             if (folder / "raw" / "num-node-list.csv.gz").is_file():
                 return folder
     raise DatasetError(
         f"There is no {facts.folders[0]}/raw/num-node-list.csv.gz in "
-        f"{', '.join(str(place) for place in places)}. Let OGB download it once, "
+        f"{', '.join(map(str, bases))}. Let OGB download it once, "
         f"ogb.graphproppred.GraphPropPredDataset({name!r}, root=FOLDER), and give root=FOLDER "
         "(--root)."
     )
@@ -168,24 +160,24 @@ def _graphs(
     x_of = None if x is None else x.split(node_counts)
     attributes_of = None if attributes is None else attributes.split(edge_counts)
     graphs = []
-    for place, number in enumerate(node_counts):
-        edge_index = ends_of[place].t()
+    for index, number in enumerate(node_counts):
+        edge_index = ends_of[index].t()
         graph = Data(edge_index=edge_index, num_nodes=number)
         if both_directions:
             graph.edge_index = torch.cat([edge_index, edge_index.flip(0)], dim=1)
         if x_of is not None:
-            graph.x = x_of[place]
+            graph.x = x_of[index]
         if attributes_of is not None:
-            graph.edge_attr = attributes_of[place].repeat(2 if both_directions else 1, 1)
+            graph.edge_attr = attributes_of[index].repeat(2 if both_directions else 1, 1)
         graphs.append(graph)
     return graphs
 
 
 def _features(raw: Path, name: str, rows: int) -> Tensor | None:
-    """Whole numbers as categories, other numbers as floats; None if there is no such file."""
+    """Integers as categories, other numbers as floats; None if there is no such file."""
     if not (raw / name).is_file() or not rows:
         return None
-    values = floats(_text(raw / name))
+    values = floats(read_gzip(raw / name))
     _check_rows(raw, name, len(values), rows)
     whole = bool((values == np.rint(values)).all()) and bool((np.abs(values) < 2**53).all())
     return torch.from_numpy(values.astype(np.int64)) if whole else torch.from_numpy(values).float()
@@ -195,7 +187,7 @@ def _labels(raw: Path, rows: int) -> Tensor:
     """The labels ``[graphs, T]``; an empty field is NaN."""
     path = raw / "graph-label.csv.gz"
     found = []
-    for line, fields in enumerate(_fields(_text(path)), 1):
+    for line, fields in enumerate(_fields(read_gzip(path)), 1):
         try:
             found.append([float(field) if field.strip() else float("nan") for field in fields])
         except ValueError as error:
@@ -209,7 +201,7 @@ def _labels(raw: Path, rows: int) -> Tensor:
 
 
 def _fields(file: TextFile) -> Iterator[list[str]]:
-    # A line of one column may be empty, and is then a label that is not known.
+    # A line of one column may be empty; its label is then unknown.
     for line in file.content.decode("ascii", errors="replace").splitlines():
         yield line.split(",")
 
@@ -227,23 +219,12 @@ def _split(folder: Path, count: int) -> dict[str, Tensor] | None:
             )
         split[name] = index
     if len(torch.cat(list(split.values())).unique()) < sum(map(len, split.values())):
-        raise DatasetError(f"{folder}: a graph stands in two parts of the split.")
+        raise DatasetError(f"{folder}: a graph is in two parts of the split.")
     return split
 
 
 def _integers(folder: Path, name: str, columns: int | None = None) -> NDArray[np.int64]:
-    return integers(_text(folder / name), columns)
-
-
-def _text(path: Path) -> TextFile:
-    try:
-        with gzip.open(path) as stream:
-            content = stream.read(MAX_BYTES + 1)
-    except (OSError, EOFError, zlib.error) as error:
-        raise DatasetError(f"{path} cannot be read ({error}).") from error
-    if len(content) > MAX_BYTES:
-        raise DatasetError(f"{path} holds more than the {MAX_BYTES} bytes allowed.")
-    return TextFile(str(path), content)
+    return integers(read_gzip(folder / name), columns)
 
 
 def _check_rows(raw: Path, name: str, found: int, expected: int) -> None:

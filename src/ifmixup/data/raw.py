@@ -1,4 +1,4 @@
-"""From what a source holds to a dataset: the steps that all sources share."""
+"""From the graphs of a source to a dataset: the steps that all sources share."""
 
 from __future__ import annotations
 
@@ -10,15 +10,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import degree
 
-from ifmixup.data.columns import Column
-from ifmixup.data.dataset import GraphDataset
-from ifmixup.data.encoder import FeatureEncoder
-from ifmixup.data.skipped import Skips
+from ifmixup.data.dataset import GraphDataset, Skips
+from ifmixup.data.encoder import DEGREE, Column, FeatureEncoder
 from ifmixup.data.targets import Targets
+from ifmixup.edges import check_edge_index, check_edge_weight
 from ifmixup.errors import DatasetError
-
-DEGREE = "(degree)"
-"""The column of graphs whose nodes carry nothing; in brackets, as users may have a ``degree``."""
 
 
 @dataclass
@@ -26,18 +22,18 @@ class RawGraphs:
     """Graphs as a source gives them: not encoded, not checked, maybe not all with a label.
 
     Attributes:
-        name: What to call the dataset.
+        name: The name of the dataset.
         where: The file or folder, for messages.
-        graphs: The graphs, with ``edge_index``, ``num_nodes`` and what nodes and edges carry:
+        graphs: The graphs, with ``edge_index``, ``num_nodes`` and the data of nodes and edges:
             ``x`` or ``node_kinds``, ``edge_attr`` or ``edge_kinds``, ``edge_weight``.
-        skips: What was skipped so far.
+        skips: The lines skipped so far.
         targets: What is to be predicted; None where there are no labels.
         ids: An identifier for each graph.
-        lines: Where each graph stands in the source, counted from 1.
-        texts: What stands there.
-        node_names: What the columns of the nodes are called.
-        edge_names: What the columns of the edges are called.
-        split: The source's own parts, as places of graphs.
+        lines: The line of each graph in the source, counted from 1.
+        texts: The content of that line.
+        node_names: The names of the columns of the nodes.
+        edge_names: The names of the columns of the edges.
+        split: The source's own parts, as indices of graphs.
     """
 
     name: str
@@ -63,10 +59,10 @@ def assemble(
     """Check the graphs, leave out those that cannot be used, encode their features.
 
     Args:
-        raw: What the source gave.
-        task: The task, where there are no targets to say it.
+        raw: The graphs of the source.
+        task: The task, where there are no targets to tell it.
         metric: How predictions are judged.
-        encoder: How to make the features, where other graphs have decided that.
+        encoder: The encoder of the training graphs, at prediction.
 
     Raises:
         DatasetError: If no graph is left, or a graph is broken.
@@ -74,33 +70,27 @@ def assemble(
     ids = [str(i) for i in range(len(raw.graphs))] if raw.ids is None else list(raw.ids)
     weighted = any(graph.get("edge_weight") is not None for graph in raw.graphs)
     for name, graph in zip(ids, raw.graphs, strict=True):
-        _check(graph, f"{raw.where}, graph {name}")
-        if weighted:
-            graph.edge_weight = _weights(graph, f"{raw.where}, graph {name}")
+        _check(graph, f"{raw.where}, graph {name}", weighted)
     kept = _usable(raw, ids)
     if not kept:
-        raise DatasetError(
-            f"{raw.where} has no graph that can be used; {len(raw.skips.lines)} were skipped"
-            f"{f', the first: {raw.skips.lines[0]}' if raw.skips.lines else ''}."
-        )
-    graphs = [raw.graphs[place] for place in kept]
-    graphs, encoder = _encoded(graphs, raw, encoder)
+        raise raw.skips.nothing_left()
+    graphs, encoder = _encoded([raw.graphs[index] for index in kept], raw, encoder)
     known: dict[str, object] = {"task": task or "classes"}
     if raw.targets is not None:
         known = {"task": raw.targets.task, "class_names": raw.targets.names}
         rows = raw.targets.y[torch.tensor(kept)].split(1)
     finished = []
-    for place, graph in enumerate(graphs):
+    for index, graph in enumerate(graphs):
         parts = {"x": graph.x, "edge_index": graph.edge_index}
         parts |= {key: graph[key] for key in ("edge_attr", "edge_weight") if key in graph}
         if raw.targets is not None:
-            parts["y"] = rows[place].clone()
+            parts["y"] = rows[index].clone()
         finished.append(Data(**parts))
     return GraphDataset.of(
         raw.name,
         finished,
         **known,
-        ids=[ids[place] for place in kept],
+        ids=[ids[index] for index in kept],
         metric=metric,
         encoder=encoder,
         skipped=raw.skips.lines,
@@ -108,68 +98,47 @@ def assemble(
     )
 
 
-def _check(graph: Data, where: str) -> None:
-    """See that an edge joins two nodes that are there: nobody vouches for what a file holds."""
-    edges, nodes = graph.get("edge_index"), int(graph.num_nodes or 0)
-    if not isinstance(edges, Tensor) or edges.dim() != 2 or edges.size(0) != 2:
-        raise DatasetError(f"{where}: edge_index must be a tensor of shape [2, edges].")
-    if edges.is_floating_point() or edges.dtype == torch.bool:
-        raise DatasetError(f"{where}: edge_index must hold whole numbers, not {edges.dtype}.")
-    if edges.numel() and (int(edges.min()) < 0 or int(edges.max()) >= nodes):
+def _check(graph: Data, where: str, weighted: bool) -> None:
+    """Check an untrusted graph. If ``weighted``, its weights become floats; it must have them."""
+    edges, weight = graph.get("edge_index"), graph.get("edge_weight")
+    check_edge_index(edges, int(graph.num_nodes or 0), where=where, error=DatasetError)
+    if weighted and weight is None and edges.size(1):
         raise DatasetError(
-            f"{where}: edges need nodes from 0 to {nodes - 1}, but there are edges of nodes "
-            f"{int(edges.min())} to {int(edges.max())}."
+            f"{where} has no edge_weight, but others have. Give it to all graphs or to none; an "
+            "edge without one has the weight 1."
         )
-    for key in ("x", "edge_attr", "edge_weight"):
+    if weighted:
+        weight = torch.empty(0, device=edges.device) if weight is None else weight
+        graph.edge_weight = weight if weight.is_floating_point() else weight.float()
+        check_edge_weight(graph.edge_weight, edges.size(1), where=where, error=DatasetError)
+    for key in ("x", "edge_attr"):
         value = graph.get(key)
         if isinstance(value, Tensor) and value.is_floating_point() and not value.isfinite().all():
             raise DatasetError(f"{where}: {key} has NaN or infinity in it. Replace them first.")
 
 
-def _weights(graph: Data, where: str) -> Tensor:
-    """The weights of the edges as floats, where some graphs have them: then all must."""
-    edges, weight = graph.edge_index, graph.get("edge_weight")
-    if weight is None and edges.size(1) == 0:
-        return torch.empty(0, device=edges.device)
-    if weight is None:
-        raise DatasetError(
-            f"{where} has no edge_weight, but others have. Give it to all graphs or to none; 1 is "
-            "the weight of an edge without one."
-        )
-    if weight.shape != (edges.size(1),):
-        raise DatasetError(
-            f"{where}: edge_weight has the shape {list(weight.shape)}, not [{edges.size(1)}]."
-        )
-    weight = weight if weight.is_floating_point() else weight.float()
-    if bool((weight < 0).any()):
-        raise DatasetError(
-            f"{where}: edge_weight is negative for some edges. Weights are 0 or more."
-        )
-    return weight
-
-
 def _usable(raw: RawGraphs, ids: Sequence[str]) -> list[int]:
-    """The places of the graphs that have nodes and, for classes, a class."""
+    """The indices of the graphs that have nodes and, for classes, a class."""
     classes = raw.targets.y if raw.targets is not None and raw.targets.task == "classes" else None
     kept = []
-    for place, graph in enumerate(raw.graphs):
+    for index, graph in enumerate(raw.graphs):
         if not graph.num_nodes:
             reason = "no nodes"
-        elif classes is not None and int(classes[place]) < 0:
+        elif classes is not None and int(classes[index]) < 0:
             reason = "no label"
         else:
-            kept.append(place)
+            kept.append(index)
             continue
-        line = place + 1 if raw.lines is None else raw.lines[place]
-        text = ids[place] if raw.texts is None else raw.texts[place]
-        raw.skips.add(line, text, reason, ids[place])
+        line = index + 1 if raw.lines is None else raw.lines[index]
+        text = ids[index] if raw.texts is None else raw.texts[index]
+        raw.skips.add(line, text, reason, ids[index])
     return kept
 
 
 def _encoded(
     graphs: list[Data], raw: RawGraphs, encoder: FeatureEncoder | None
 ) -> tuple[list[Data], FeatureEncoder]:
-    """The graphs with float features, and what made them."""
+    """The graphs with float features, and the encoder that made them."""
     known = encoder is not None
     if encoder is None:
         bare = all("x" not in graph and "node_kinds" not in graph for graph in graphs)
@@ -181,12 +150,12 @@ def _encoded(
         names = [DEGREE] if bare else raw.node_names
         encoder = FeatureEncoder.fit(graphs, node_names=names, edge_names=raw.edge_names)
     if bare and not known:
-        # Every degree up to the largest, as for the TU datasets: none of them is a surprise.
+        # Every degree up to the largest, as for the TU datasets, even one that no node has.
         largest = max(int(kind) for kind in encoder.nodes[0].kinds or (0,))
         encoder = replace(encoder, nodes=(Column(DEGREE, tuple(range(largest + 1))),))
     graphs = encoder.transform(graphs)
     for graph in graphs:
-        # No edge of any training graph carried anything.
+        # Edges of the training graphs had no data.
         if "edge_attr" in graph and graph.edge_attr.size(1) == 0:
             del graph["edge_attr"]
     return graphs, encoder
@@ -201,9 +170,9 @@ def _with_degree(graph: Data) -> Data:
 def _split(
     split: dict[str, Tensor] | None, kept: Sequence[int], count: int
 ) -> dict[str, Tensor] | None:
-    """The parts as places among the graphs that were kept."""
+    """The parts as indices of the graphs that were kept."""
     if split is None:
         return None
-    place = torch.full((count,), -1)
-    place[torch.tensor(kept)] = torch.arange(len(kept))
-    return {part: place[index][place[index] >= 0] for part, index in split.items()}
+    new = torch.full((count,), -1)
+    new[torch.tensor(kept)] = torch.arange(len(kept))
+    return {part: new[old][new[old] >= 0] for part, old in split.items()}

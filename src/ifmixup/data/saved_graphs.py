@@ -1,4 +1,4 @@
-"""Graphs in a ``.pt`` file, read without running anything that the file brings."""
+"""Graphs in an untrusted ``.pt`` file: read without running any code in the file."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 from torch_geometric.data import Data, InMemoryDataset
 from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
 from torch_geometric.data.storage import GlobalStorage
 
-from ifmixup.data.stored import is_stored
 from ifmixup.errors import DatasetError
 
 MAX_BYTES = 8 * 1024**3
-"""The largest file, in bytes and unpacked."""
+"""The largest file, in bytes, unpacked."""
 
 MAX_SHARED = 1024**3
-"""How much more than the file, in bytes, the graphs may hold where they share tensors."""
+"""How many more bytes than the file graphs that share tensors may hold."""
 
 # The parts of a Data, which PyG does not declare safe itself: classes that only hold values.
 _SAFE = [DataEdgeAttr, DataTensorAttr, GlobalStorage]
@@ -33,7 +33,7 @@ _HOW = (
 
 
 def read_saved(path: Path) -> Sequence[Data]:
-    """The graphs of a file: a list of ``Data``, or what ``InMemoryDataset.save`` writes.
+    """The graphs of a file: a list of ``Data``, or the output of ``InMemoryDataset.save``.
 
     Only tensors, plain values and PyG's own ``Data`` are loaded (``weights_only=True``).
 
@@ -71,8 +71,19 @@ def read_saved(path: Path) -> Sequence[Data]:
         raise DatasetError(f"{path} does not hold whole graphs ({error}). {_HOW}") from error
 
 
+def is_stored(tensor: Tensor) -> bool:
+    """Whether each number of a dense tensor has memory of its own.
+
+    ``torch.zeros(1).expand(10**9)`` is 4 bytes in a file, and gigabytes as soon as something is
+    computed with it. A tensor on the device meta has no memory at all.
+    """
+    if tensor.layout != torch.strided or tensor.device.type == "meta":
+        return False
+    return tensor.untyped_storage().nbytes() >= tensor.numel() * tensor.element_size()
+
+
 def _allowed() -> AbstractContextManager[None]:
-    """Lets PyG's parts be loaded, and nothing that is not named here or by PyG."""
+    """Allows the parts of PyG's ``Data`` to be loaded, and nothing else."""
     if hasattr(torch.serialization, "safe_globals"):
         return torch.serialization.safe_globals(_SAFE)
     torch.serialization.add_safe_globals(_SAFE)  # torch 2.4 has no other way
@@ -88,12 +99,12 @@ def _graphs(found: Any, path: Path) -> list[Data]:
     graphs = [found] if isinstance(found, Data) else found
     if not isinstance(graphs, list) or not all(isinstance(graph, Data) for graph in graphs):
         raise DatasetError(f"{path} holds a {type(found).__name__}, not graphs. {_HOW}")
-    # Made anew: what was loaded is a Data by its name only, and may lack any part of one.
+    # A new Data of its values: the loaded object may lack any part of one.
     return [Data.from_dict(graph.to_dict()) for graph in graphs]
 
 
 def _check_stored(found: Any, path: Path) -> None:
-    """See that tensors are as large as they say, before anything is made of them."""
+    """Check that tensors are as large as they claim, before anything is computed with them."""
     for tensor in _tensors(found):
         if tensor.layout == torch.strided and not is_stored(tensor):
             raise DatasetError(
@@ -103,12 +114,12 @@ def _check_stored(found: Any, path: Path) -> None:
 
 
 def _check_shared(graphs: list[Data], size: int, path: Path) -> None:
-    """See that a few tensors, in graphs without number, do not unfold to more than there is."""
+    """Check that many graphs which share a few tensors do not expand to far more than the file."""
     total = sum(
         value.numel() * value.element_size()
         for graph in graphs
         for value in graph.to_dict().values()
-        if isinstance(value, torch.Tensor)
+        if isinstance(value, Tensor)
     )
     if total > size + MAX_SHARED:
         raise DatasetError(
@@ -117,15 +128,15 @@ def _check_shared(graphs: list[Data], size: int, path: Path) -> None:
         )
 
 
-def _tensors(found: Any) -> Iterator[torch.Tensor]:
-    """All tensors in lists, dicts and graphs; each once, as lists may hold each other."""
+def _tensors(found: Any) -> Iterator[Tensor]:
+    """All tensors in lists, dicts and graphs, each once: lists may hold each other."""
     waiting, seen = [found], set()
     while waiting:
         one = waiting.pop()
         if id(one) in seen:
             continue
         seen.add(id(one))
-        if isinstance(one, torch.Tensor):
+        if isinstance(one, Tensor):
             yield one
         elif isinstance(one, dict):
             waiting += one.values()
@@ -136,8 +147,8 @@ def _tensors(found: Any) -> Iterator[torch.Tensor]:
 
 
 class _Saved(InMemoryDataset):
-    """What ``InMemoryDataset.save`` wrote."""
+    """The output of ``InMemoryDataset.save``."""
 
-    def __init__(self, data: Data, slices: dict[str, torch.Tensor] | None) -> None:
+    def __init__(self, data: Data, slices: dict[str, Tensor] | None) -> None:
         super().__init__(root=None)
         self.data, self.slices = data, slices

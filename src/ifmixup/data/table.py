@@ -1,4 +1,4 @@
-"""The rows of a table that nobody vouches for: CSV, CSV.gz or Parquet, a row at a time."""
+"""The rows of an untrusted table: CSV, CSV.gz or Parquet, one row at a time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from typing import IO, Any
 from ifmixup.errors import DatasetError, import_extra
 
 MAX_BYTES = 2 * 1024**3
-"""The most text, in bytes and unpacked, that one table may hold."""
+"""The most text, in bytes, unpacked, that one table may hold."""
 
 MAX_ROWS = 5_000_000
 """The most rows of one table."""
@@ -28,15 +28,12 @@ MAX_LINE = 1024**2
 MAX_COLUMNS = 10_000
 """The most columns."""
 
-ENDINGS = (".csv", ".csv.gz", ".parquet")
-"""How the file of a table may end."""
-
 _AT_ONCE = 1000  # rows of a Parquet file
 
 
 @dataclass(frozen=True)
 class Row:
-    """One row: where it stands, counted from 1, and its cells, or why it has none."""
+    """One row: its line, counted from 1, and its cells, or the problem if it has none."""
 
     line: int
     cells: list[str]
@@ -57,11 +54,11 @@ class Table:
         self.path = path
         self.columns = self._checked(self._header())
 
-    def place(self, column: str) -> int:
-        """The place of a column.
+    def index(self, column: str) -> int:
+        """The index of a column.
 
         Raises:
-            DatasetError: If there is no such column; the message says which there are.
+            DatasetError: If there is no such column; the message lists those that there are.
         """
         if column not in self.columns:
             raise DatasetError(
@@ -69,19 +66,25 @@ class Table:
             )
         return self.columns.index(column)
 
+    def indices(self, columns: str) -> list[int]:
+        """The indices of several columns, separated by commas."""
+        if columns in self.columns:  # a name may contain a comma
+            return [self.index(columns)]
+        return [self.index(column.strip()) for column in columns.split(",")]
+
     @property
     def shown_columns(self) -> str:
         """The names of the columns, for messages."""
         more = f" and {len(self.columns) - 20} more" if len(self.columns) > 20 else ""
         return ", ".join(name[:60] for name in self.columns[:20]) + more
 
-    def rows(self, places: Sequence[int]) -> Iterator[Row]:
-        """The cells of the columns at ``places``, row by row.
+    def rows(self, indices: Sequence[int]) -> Iterator[Row]:
+        """The cells of the columns at ``indices``, row by row.
 
         Raises:
             DatasetError: If the file is broken or larger than allowed.
         """
-        found = self._parquet_rows(places) if self._is_parquet else self._csv_rows(places)
+        found = self._parquet_rows(indices) if self._is_parquet else self._csv_rows(indices)
         for count, row in enumerate(found):
             if count >= MAX_ROWS:
                 raise DatasetError(f"{self.path} has more than the {MAX_ROWS} rows allowed.")
@@ -111,12 +114,12 @@ class Table:
             raise DatasetError(f"{self.path} has the column {twice!r} twice. Rename one of them.")
         return columns
 
-    def _csv_rows(self, places: Sequence[int]) -> Iterator[Row]:
+    def _csv_rows(self, indices: Sequence[int]) -> Iterator[Row]:
         records = self._records()
         next(records)
         for line, cells in records:
             if len(cells) == len(self.columns):
-                yield Row(line, [cells[place] for place in places])
+                yield Row(line, [cells[index] for index in indices])
             elif cells:
                 expected = f"expected {len(self.columns)} columns, found {len(cells)}"
                 yield Row(line, [",".join(cells)[:200]], expected)
@@ -137,13 +140,13 @@ class Table:
             raise DatasetError(f"{self.path} cannot be read as CSV ({error}).") from error
 
     def _stream(self) -> IO[str]:
-        """The text; a byte order mark at the beginning, as Excel writes it, goes."""
+        """The text, without the byte order mark that Excel writes."""
         if self.path.name.lower().endswith(".gz"):
             return gzip.open(self.path, "rt", encoding="utf-8-sig", newline="")
         return self.path.open(encoding="utf-8-sig", newline="")
 
     def _parquet(self, texts: Sequence[str] = ()) -> Any:
-        """The open file. Columns named in ``texts`` keep a text that is repeated only once."""
+        """The open file. Columns named in ``texts`` store a repeated text once."""
         parquet = import_extra("pyarrow.parquet", "parquet")
         try:
             file = parquet.ParquetFile(self.path, read_dictionary=list(texts))
@@ -158,8 +161,8 @@ class Table:
             )
         return file
 
-    def _parquet_rows(self, places: Sequence[int]) -> Iterator[Row]:
-        names = [self.columns[place] for place in places]
+    def _parquet_rows(self, indices: Sequence[int]) -> Iterator[Row]:
+        names = [self.columns[index] for index in indices]
         schema = self._parquet().schema_arrow
         for name in names:
             kind = schema.field(name).type
@@ -170,8 +173,8 @@ class Table:
                 )
         file, line, total = self._parquet(names), 0, 0
         try:
-            # The sizes that a file announces are its own word: a few bytes can stand for many
-            # long texts. So few rows at once, cell by cell, and what comes out is counted.
+            # The sizes that a file announces may be wrong: a few bytes can stand for many long
+            # texts. So read few rows at once, cell by cell, and count the characters.
             for batch in file.iter_batches(batch_size=_AT_ONCE, columns=names):
                 columns = [batch.column(name) for name in names]
                 for at in range(batch.num_rows):
@@ -201,10 +204,10 @@ class Table:
 
 
 def cell_text(value: object) -> str:
-    """A value as a cell of text; nothing and NaN are empty.
+    """A value as a cell of text; None and NaN are empty.
 
     Raises:
-        DatasetError: For bytes that are no UTF-8 text, and for lists and the like.
+        DatasetError: For bytes that are not UTF-8 text, and for lists and the like.
     """
     if isinstance(value, bytes):
         try:
@@ -225,7 +228,7 @@ def cell_text(value: object) -> str:
 
 
 def _lines(stream: Iterable[str], path: Path) -> Iterator[str]:
-    """The lines of a text, none too long and together not too many."""
+    """The lines of a text; an error if a line, or all of them, are too long."""
     total = 0
     while line := stream.readline(MAX_LINE + 1):  # type: ignore[attr-defined]
         total += len(line)

@@ -1,9 +1,8 @@
-"""What is to be predicted: texts or numbers made into classes, labels or values."""
+"""What is to be predicted: the task, and its classes, labels or values from text and numbers."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,18 +10,17 @@ import torch
 from torch import Tensor
 
 from ifmixup.data.dataset import check_task
-from ifmixup.errors import DatasetError
+from ifmixup.data.text_files import NUMBER
+from ifmixup.errors import DatasetError, InputError
 
 FEW = 20
-"""Up to so many different whole numbers are taken for classes, more for values."""
+"""In text, one column of up to this many different integers holds classes, else values."""
 
 MAX_CLASSES = 1000
 """More classes than this are a wrong column, such as one of names."""
 
 MISSING = frozenset(("", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "<NA>", "#N/A"))
-"""What stands for a label that is not known, as pandas reads it."""
-
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+"""Texts that stand for an unknown label, as in pandas."""
 
 
 @dataclass(frozen=True)
@@ -31,14 +29,81 @@ class Targets:
 
     Attributes:
         task: classes, labels or values.
-        y: Class numbers ``[N]``, -1 where there is none; else floats ``[N, T]``, NaN where there
-            is none.
-        names: What the classes are called, or the ``T`` columns.
+        y: Class numbers ``[N]``, -1 where unknown; else floats ``[N, T]``, NaN where unknown.
+        names: The names of the classes, or of the ``T`` columns.
     """
 
     task: str
     y: Tensor
     names: list[str]
+
+
+def infer_task(targets: Tensor | Sequence[Tensor | None], *, from_text: bool = False) -> str:
+    """The task that targets look like.
+
+    One integer per graph is a class. Otherwise numbers that are all 0, 1 or NaN are labels, and
+    others are values.
+
+    Args:
+        targets: The ``y`` of each graph, None where there is none; or all of them, ``[N, T]``.
+        from_text: Whether the numbers were read from text, which does not tell integers from
+            floats: one column of at most 20 different integers then holds classes.
+    """
+    if isinstance(targets, Tensor):
+        given, widths = [targets], {targets.size(1)}
+    else:
+        given = [y for y in targets if y is not None]
+        widths = {y.numel() for y in given} or {1}
+    one_each = 1 in widths  # where graphs differ, those with more than one have no class
+    integers = not any(y.is_floating_point() for y in given)
+    if one_each and integers and not from_text:
+        return "classes"
+    known = torch.cat([y.detach().flatten().cpu().double() for y in given])
+    known = known[~known.isnan()]
+    if (
+        one_each
+        and from_text
+        and len(known.unique()) <= FEW
+        and bool((known == known.round()).all())
+    ):
+        return "classes"
+    return "labels" if bool(((known == 0) | (known == 1)).all()) else "values"
+
+
+def as_target(y: Tensor, task: str, index: int) -> Tensor:
+    """The target of one graph: a class number ``[1]``, or a row of floats ``[1, T]``.
+
+    Values are doubles on the CPU, because not every device has doubles.
+
+    Args:
+        y: The ``y`` of the graph.
+        task: ``classes``, ``labels`` or ``values``.
+        index: The number of the graph, for messages.
+    """
+    if task == "classes":
+        if y.is_floating_point() or y.numel() != 1:
+            raise InputError(
+                f"Graph {index} has no single class number as y, but {y}. Labels and values are "
+                f"rows of floats, in all graphs, with NaN for what is missing."
+            )
+        if int(y) < 0:
+            raise InputError(f"Class numbers start at 0; graph {index} has {int(y)}.")
+        return y.reshape(1).long()
+    if not y.numel():
+        raise InputError(f"Graph {index} has an empty y.")
+    # Values in double until they are standardised: 1e8 and 1e8 + 1 are the same float.
+    row = y.reshape(1, -1)
+    row = row.cpu().double() if task == "values" else row.to(torch.get_default_dtype())
+    # There are many NaNs; with one of them, the same targets have the same fingerprint.
+    row = row.masked_fill(row.isnan(), math.nan)
+    wrong = row.isinf() if task == "values" else ~(row.isnan() | (row == 0) | (row == 1))
+    if bool(wrong.any()):
+        allowed = "finite numbers" if task == "values" else "0 and 1"
+        raise InputError(
+            f"Graph {index} has {float(row[wrong][0])} in y; {task} are {allowed}, and NaN where "
+            f"they are missing."
+        )
+    return row
 
 
 def read_targets(
@@ -49,16 +114,14 @@ def read_targets(
 ) -> Targets:
     """Targets from text, one row of cells for each graph.
 
-    An empty cell, or one of :data:`MISSING`, is not known.
-
-    Without ``task`` it is seen from the cells. One column of texts, or of at most 20 different
-    whole numbers, holds classes. Several columns of 0 and 1 hold labels. All else are values.
+    An empty cell, or one of :data:`MISSING`, is unknown. Without ``task``, one column of texts
+    holds classes, and numbers what :func:`infer_task` says.
 
     Args:
         cells: The cells ``[N, T]``.
-        names: What the columns are called.
+        names: The names of the columns.
         task: classes, labels or values.
-        lines: Where each row stands, for messages.
+        lines: The line of each row, for messages.
 
     Raises:
         DatasetError: If the cells do not fit the task.
@@ -69,12 +132,12 @@ def read_targets(
     )
     if text is None:
         numbers = torch.tensor(rows, dtype=torch.float64).view(len(rows), len(names))
-        return number_targets(numbers, names, task or guess(numbers), lines)
+        return number_targets(numbers, names, task or infer_task(numbers, from_text=True), lines)
     if len(names) > 1 or task in ("labels", "values"):
         row, column = text
         raise DatasetError(
-            f"Column {names[column]!r}, {_line(row, lines)}: {cells[row][column]!r} is no number. "
-            f"{'Several columns' if len(names) > 1 else f'The task {task!r}'} can only be "
+            f"Column {names[column]!r}, {_line(row, lines)}: {cells[row][column]!r} is not a "
+            f"number. {'Several columns' if len(names) > 1 else f'The task {task!r}'} can only be "
             "numbers; one column of text is for the task 'classes'."
         )
     if task is None:
@@ -84,23 +147,14 @@ def read_targets(
     plain = ["" if _missing(row[0]) else _plain(row[0]) for row in cells]
     classes = sorted(set(plain) - {""})
     _check_classes(len(classes), names[0])
-    place = {name: i for i, name in enumerate(classes)}
-    return Targets("classes", torch.tensor([place.get(name, -1) for name in plain]), classes)
-
-
-def guess(numbers: Tensor) -> str:
-    """The task that columns of numbers look like."""
-    known = numbers[~numbers.isnan()]
-    if numbers.size(1) == 1:
-        few = len(known.unique()) <= FEW
-        return "classes" if few and bool((known == known.round()).all()) else "values"
-    return "labels" if bool(((known == 0) | (known == 1)).all()) else "values"
+    number = {name: i for i, name in enumerate(classes)}
+    return Targets("classes", torch.tensor([number.get(name, -1) for name in plain]), classes)
 
 
 def number_targets(
     numbers: Tensor, names: Sequence[str], task: str, lines: Sequence[int] | None = None
 ) -> Targets:
-    """Targets from numbers ``[N, T]``, NaN where one is not known.
+    """Targets from numbers ``[N, T]``, NaN where unknown.
 
     Raises:
         DatasetError: If they do not fit the task.
@@ -126,16 +180,21 @@ def number_targets(
     return Targets(task, numbers.float(), list(names))
 
 
+def target_names(name: str, width: int) -> list[str]:
+    """The names of ``width`` columns that have one name: ``y``, or ``y[0]``, ``y[1]``, ..."""
+    return [name] if width == 1 else [f"{name}[{i}]" for i in range(width)]
+
+
 def _classes(numbers: Tensor, known: Tensor, names: Sequence[str]) -> Targets:
     if numbers.size(1) > 1:
         raise DatasetError(
             f"The task 'classes' has one column of classes, but {numbers.size(1)} were given: "
             f"{', '.join(names[:5])}. Use 'labels' for several columns of 0 and 1."
         )
-    distinct, place = numbers[known].unique(return_inverse=True)
+    distinct, classes = numbers[known].unique(return_inverse=True)
     _check_classes(len(distinct), names[0])
     y = torch.full((len(numbers),), -1)
-    y[known[:, 0]] = place
+    y[known[:, 0]] = classes
     return Targets("classes", y, [_number(value) for value in distinct.tolist()])
 
 
@@ -153,15 +212,15 @@ def _check_no_numbers(
     name: str,
     lines: Sequence[int] | None,
 ) -> None:
-    """See that a column of text is not one of values in which a few cells are something else."""
+    """Check that a column of text is not one of values with a few typing errors."""
     numbers = [row[0] for row in rows if row[0] is not None and not math.isnan(row[0])]
-    others = [place for place, row in enumerate(rows) if row[0] is None]
+    others = [index for index, row in enumerate(rows) if row[0] is None]
     column = torch.tensor(numbers, dtype=torch.float64).view(-1, 1)
-    if len(numbers) > 9 * len(others) and guess(column) == "values":
-        place = others[0]
+    if len(numbers) > 9 * len(others) and infer_task(column, from_text=True) == "values":
         raise DatasetError(
-            f"Column {name!r}, {_line(place, lines)}: {cells[place][0]!r} is no number, but nearly "
-            f"all others are. Mend it or leave the cell empty; or give the task 'classes'."
+            f"Column {name!r}, {_line(others[0], lines)}: {cells[others[0]][0]!r} is not a number, "
+            f"but nearly all others are. Correct it or leave the cell empty; or give the task "
+            f"'classes'."
         )
 
 
@@ -170,10 +229,10 @@ def _missing(cell: str) -> bool:
 
 
 def _float(cell: str) -> float | None:
-    """The number that a cell holds, NaN for an empty one, None for text."""
+    """The number in a cell, NaN for an empty one, None for text."""
     if _missing(cell):
         return float("nan")
-    return float(cell) if _NUMBER.fullmatch(cell.strip()) else None
+    return float(cell) if NUMBER.fullmatch(cell.strip()) else None
 
 
 def _plain(cell: str) -> str:

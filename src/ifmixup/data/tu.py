@@ -1,9 +1,12 @@
-"""The TU text format, made into the tensors that PyG's ``TUDataset`` makes of it."""
+"""Datasets in the TU text format, with the same tensors as PyG's ``TUDataset``."""
 
 from __future__ import annotations
 
+import re
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -12,24 +15,78 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import coalesce, cumsum, degree, remove_self_loops
 
-from ifmixup.data.columns import Column
-from ifmixup.data.encoder import FeatureEncoder
-from ifmixup.data.files import TextFile
-from ifmixup.data.one_hot import MAX_ENTRIES
-from ifmixup.data.raw import DEGREE
-from ifmixup.data.text import floats, integers, require
-from ifmixup.errors import DatasetError
+from ifmixup.data.dataset import GraphDataset
+from ifmixup.data.encoder import DEGREE, MAX_ENTRIES, Column, FeatureEncoder
+from ifmixup.data.text_files import TextFile, floats, integers, read_files, require
+from ifmixup.errors import DatasetError, InputError
 
 Files = Mapping[str, TextFile]
 
 
+def read_tu(
+    path: Path,
+    name: str,
+    *,
+    task: str | None = None,
+    metric: str | None = None,
+    encoder: FeatureEncoder | None = None,
+    labelled: bool = True,
+) -> GraphDataset:
+    """The dataset ``name`` in a folder or zip."""
+    if labelled and task not in (None, "classes"):
+        raise InputError(
+            f"{name} is in TU format, whose labels are classes; the task cannot be {task!r}."
+        )
+    parsed = parse(read_files(path, name), str(path), name, encoder, labelled=labelled)
+    return GraphDataset(
+        name,
+        parsed.data,
+        parsed.slices,
+        task=task or "classes",
+        metric=metric,
+        class_names=parsed.class_names,
+        encoder=parsed.encoder,
+    )
+
+
+def tu_in(path: Path) -> tuple[Path, str] | None:
+    """The folder or zip with a TU dataset that is at ``path``, and its name; None if none is.
+
+    Raises:
+        DatasetError: If there are several.
+    """
+    if path.is_dir():
+        for folder in (path, path / "raw"):
+            found = [file.name.removesuffix("_A.txt") for file in folder.glob("*_A.txt")]
+            if found:
+                return folder, _only(found, path)
+        return None
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = archive.namelist()
+    except (OSError, zipfile.BadZipFile) as error:
+        raise DatasetError(f"{path} is not a zip that can be read ({error}).") from error
+    matches = [re.fullmatch(r"(?:[^/]+/)?([^/]+)_A\.txt", member) for member in members]
+    found = [match[1] for match in matches if match is not None]
+    return (path, _only(found, path)) if found else None
+
+
+def _only(names: list[str], path: Path) -> str:
+    if len(names) > 1:
+        shown = ", ".join(sorted(names)[:5])
+        raise DatasetError(
+            f"{path} holds {len(names)} datasets: {shown}. Give the name of one, and root={path}."
+        )
+    return names[0]
+
+
 @dataclass(frozen=True)
 class Parsed:
-    """What the files of a TU dataset say.
+    """The content of the files of a TU dataset.
 
     Attributes:
         data: All graphs as one ``Data``.
-        slices: What cuts it into graphs.
+        slices: Where each graph begins and ends.
         class_names: The labels of the file, in the order of the class numbers.
         encoder: How the features were made.
     """
@@ -51,15 +108,15 @@ def parse(
     """All graphs of a dataset.
 
     As PyG's ``TUDataset`` does without attributes: ``x`` is the one-hot node labels, ``edge_attr``
-    the one-hot edge labels, ``y`` the class numbers; self-loops go and edges are sorted. Where
-    there are no node labels ``x`` is the node attributes, and where there are none of those either
-    the one-hot degree, as wide as the largest degree of the whole dataset asks.
+    the one-hot edge labels, ``y`` the class numbers; self-loops are removed and edges are sorted.
+    Without node labels ``x`` is the node attributes, and without those the one-hot degree, up to
+    the largest degree of the whole dataset.
 
     Args:
-        files: The files by what stands after ``NAME_``.
+        files: The files by the word after ``NAME_``.
         where: The zip or folder they come from, for messages.
         name: The name of the dataset.
-        encoder: How to make the features, where other graphs have decided that.
+        encoder: The encoder of the training graphs, at prediction.
         labelled: Whether there are labels to be read.
 
     Raises:
@@ -67,24 +124,24 @@ def parse(
     """
     for part in ("A", "graph_indicator", "graph_labels")[: 3 if labelled else 2]:
         if part not in files:
-            raise DatasetError(f"{where} has no {name}_{part}.txt, which {name} cannot do without.")
+            raise DatasetError(f"{where} has no {name}_{part}.txt, which {name} needs.")
     graph = _graph_of_nodes(files["graph_indicator"])
     num_graphs = int(graph[-1]) + 1
     edges = torch.from_numpy(_edges(files["A"], graph)).t()
     alone = coalesce(remove_self_loops(edges)[0], num_nodes=len(graph))
-    carried = Data(edge_index=edges, num_nodes=len(graph))
-    carried.x, node_columns = _carried_by_nodes(files, alone, len(graph))
+    given = Data(edge_index=edges, num_nodes=len(graph))
+    given.x, node_columns = _node_data(files, alone, len(graph))
     edge_columns = None
     if "edge_labels" in files:
         labels = _labels(files["edge_labels"], edges.size(1), "edge", files["A"])
-        carried.edge_attr = labels
+        given.edge_attr = labels
         edge_columns = _columns(labels, "edge label", files["edge_labels"])
     # Encoded before edges are merged: their one-hot labels then add up, as in PyG.
     own = FeatureEncoder(node_columns, edge_columns)
     if encoder is not None:
         _check_encoder(encoder, own, where)
     encoder = encoder or own
-    (data,) = encoder.transform([carried])
+    (data,) = encoder.transform([given])
     edge_index, edge_attr = remove_self_loops(data.edge_index, data.get("edge_attr"))
     edge_index, edge_attr = coalesce(edge_index, edge_attr, num_nodes=len(graph))
 
@@ -104,10 +161,10 @@ def parse(
 
 
 def _check_encoder(encoder: FeatureEncoder, own: FeatureEncoder, where: str) -> None:
-    """See that the same is encoded: a degree is a whole number too, but no node label."""
+    """Check that the columns are the same: degrees are integers too, but not node labels."""
     pairs = {"nodes": (encoder.nodes, own.nodes), "edges": (encoder.edges, own.edges or ())}
     for level, (known, found) in pairs.items():
-        if known is None:  # what the model does not read need not fit
+        if known is None:  # the model does not read them
             continue
         expected, given = ([column.name for column in columns] for columns in (known, found))
         if expected != given:
@@ -128,23 +185,23 @@ def _graph_of_nodes(file: TextFile) -> NDArray[np.int64]:
     before = np.concatenate(([0], graph[:-1]))
     step = graph - before
 
-    def what(row: int) -> str:
+    def problem(row: int) -> str:
         number, last = graph[row], before[row]
         if step[row] > 1:
             return f"graph {number} after graph {last}, so graph {last + 1} would have no nodes"
         return (
-            f"graph {number} after graph {last}; the nodes must stand in the order of their "
-            "graphs, which are counted 1, 2, 3, ..."
+            f"graph {number} after graph {last}; nodes must be in the order of their graphs, which "
+            "are counted 1, 2, 3, ..."
         )
 
     good = (step == 0) | (step == 1)
     good[0] = graph[0] == 1
-    require(file, good, what)
+    require(file, good, problem)
     return graph - 1
 
 
 def _classes(file: TextFile, num_graphs: int) -> tuple[Tensor, list[str]]:
-    """The class numbers, and the label that each class has in the file."""
+    """The class numbers, and the label of each class in the file."""
     labels = integers(file, columns=1)[:, 0]
     _check_count(file, len(labels), num_graphs, "graph of the graph indicator")
     distinct, classes = torch.from_numpy(labels).unique(return_inverse=True)
@@ -169,10 +226,10 @@ def _edges(file: TextFile, graph: NDArray[np.int64]) -> NDArray[np.int64]:
     return edges
 
 
-def _carried_by_nodes(
+def _node_data(
     files: Files, edge_index: Tensor, num_nodes: int
 ) -> tuple[Tensor, tuple[Column, ...]]:
-    """What nodes carry, ``[nodes, columns]``: integers to be encoded, or floats."""
+    """The data of nodes, ``[nodes, columns]``: integers to be encoded, or floats."""
     indicator = files["graph_indicator"]
     if "node_labels" in files:
         labels = _labels(files["node_labels"], num_nodes, "node", indicator)
@@ -199,7 +256,7 @@ def _labels(file: TextFile, count: int, kind: str, other: TextFile) -> Tensor:
 
 
 def _columns(labels: Tensor, name: str, file: TextFile) -> tuple[Column, ...]:
-    """For each column of labels all whole numbers from its smallest label to its largest."""
+    """For each column of labels all integers from its smallest label to its largest."""
     several = labels.size(1) > 1
     return tuple(
         _column(column, f"{name} {i}" if several else name, int(column.min()), file)

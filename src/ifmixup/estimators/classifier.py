@@ -9,9 +9,9 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
 
+from ifmixup.data.pyg import as_graphs
+from ifmixup.data.user_targets import labels_of, number_classes
 from ifmixup.estimators.estimator import GraphEstimator, of_graphs, refuse
-from ifmixup.training.class_labels import labels_of, number_classes
-from ifmixup.training.graph_list import as_graphs
 
 
 class GraphClassifier(ClassifierMixin, GraphEstimator):

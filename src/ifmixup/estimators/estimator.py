@@ -18,11 +18,11 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from ifmixup.data import FeatureEncoder
+from ifmixup.data.pyg import as_graphs
 from ifmixup.errors import InputError, InputTypeError
 from ifmixup.prediction.predictor import Predictor
 from ifmixup.training import PackedDataset, Settings, pack, train
 from ifmixup.training.epoch_bar import epoch_bar
-from ifmixup.training.graph_list import as_graphs
 
 _SETTINGS = tuple(field.name for field in fields(Settings))
 

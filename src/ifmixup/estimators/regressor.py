@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.base import RegressorMixin
 from sklearn.metrics import r2_score
 
+from ifmixup.data.pyg import as_graphs
+from ifmixup.data.user_targets import values_of
 from ifmixup.errors import InputError
 from ifmixup.estimators.estimator import GraphEstimator, of_graphs, refuse
-from ifmixup.training.graph_list import as_graphs
-from ifmixup.training.value_targets import values_of
 
 
 class GraphRegressor(RegressorMixin, GraphEstimator):

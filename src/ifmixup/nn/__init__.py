@@ -1,20 +1,42 @@
-"""Graph classifiers that read edge weights, which is where a mixed graph keeps its ratio."""
+"""Layers and graph classifiers that read edge weights and node weights.
+
+Mixed graphs keep their ratio in these weights: how much of an edge there is, and of a node.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from ifmixup import components
-from ifmixup.nn.gat import GAT
-from ifmixup.nn.gatv2 import GATv2
-from ifmixup.nn.gcn import GCN
-from ifmixup.nn.gin import GIN
-from ifmixup.nn.model import GraphModel
-from ifmixup.nn.neighbours import Neighbours
+from ifmixup.nn.aggregate import Neighbours
+from ifmixup.nn.classifier import Classifier
+from ifmixup.nn.gat import GAT, GATConv, GATv2, GATv2Conv
+from ifmixup.nn.gcn import GCN, GCNConv
+from ifmixup.nn.gin import GIN, GINConv
+from ifmixup.nn.graph_model import GraphModel
+from ifmixup.nn.inputs import GraphsModel
+from ifmixup.nn.norm import BatchNorm, weigh_nodes
+from ifmixup.nn.readout import global_add_pool, global_max_pool, global_mean_pool
 
-MODELS: dict[str, Callable[..., GraphModel]] = {"gcn": GCN, "gin": GIN, "gat": GAT, "gatv2": GATv2}
+MODELS: dict[str, type[GraphModel]] = {
+    name: components.MODELS.get(name) for name in ("gcn", "gin", "gat", "gatv2")
+}
 
-for _name, _cls in MODELS.items():
-    components.MODELS.register(_name, hidden_channels=64, num_layers=5, dropout=0.5)(_cls)
-
-__all__ = ["GAT", "GCN", "GIN", "MODELS", "GATv2", "Neighbours"]
+__all__ = [
+    "GAT",
+    "GCN",
+    "GIN",
+    "MODELS",
+    "BatchNorm",
+    "Classifier",
+    "GATConv",
+    "GATv2",
+    "GATv2Conv",
+    "GCNConv",
+    "GINConv",
+    "GraphModel",
+    "GraphsModel",
+    "Neighbours",
+    "global_add_pool",
+    "global_max_pool",
+    "global_mean_pool",
+    "weigh_nodes",
+]

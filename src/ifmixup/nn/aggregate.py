@@ -1,20 +1,117 @@
-"""Sums over the edges that point at a node."""
+"""Edges grouped by the node that receives, and sums over them."""
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
+from torch_geometric import EdgeIndex
 
-from ifmixup.nn.neighbours import Neighbours
+from ifmixup.edges import starts_of
+
+
+class Neighbours:
+    """The edges by target: node i hears from ``source[ptr[i]:ptr[i + 1]]``.
+
+    Sums over neighbours are then sums over consecutive edges, which need neither a message per edge
+    nor a scatter. Models make this once per forward pass. Layers and models take it in place of
+    ``edge_index``; edge weights and attributes stay in the order of that ``edge_index``.
+
+    Args:
+        ptr: Where the edges of each target begin, ``[N + 1]``.
+        source: Where each edge comes from, ``[E]``.
+        target: Where each edge goes, ``[E]``, in ascending order.
+        order: The position of each edge before it was sorted, ``[E]``; None: the same.
+        mirrored: Whether every edge has its mirror image, with the same weight and attributes. Then
+            the matrix of the edges is symmetric, and gradients flow along the same ``Neighbours``.
+            (The two directions of an edge then share their gradient: a weight may get that of its
+            mirror image.)
+    """
+
+    def __init__(
+        self,
+        ptr: Tensor,
+        source: Tensor,
+        target: Tensor,
+        order: Tensor | None = None,
+        *,
+        mirrored: bool = False,
+    ) -> None:
+        self.ptr, self.source, self.target, self.order = ptr, source, target, order
+        self.is_undirected = mirrored
+
+    @staticmethod
+    def of(edge_index: Tensor, num_nodes: int) -> Neighbours:
+        """From any ``edge_index`` ``[2, E]``; an ``EdgeIndex`` sorted by column is not sorted
+        again.
+        """
+        is_sorted = isinstance(edge_index, EdgeIndex) and edge_index.is_sorted_by_col
+        if isinstance(edge_index, EdgeIndex):
+            edge_index = edge_index.as_tensor()
+        source, target = edge_index
+        if is_sorted:
+            return Neighbours(starts_of(target, num_nodes), source, target)
+        target, order = target.sort(stable=True)
+        return Neighbours(
+            starts_of(target, num_nodes), source.index_select(0, order), target, order
+        )
+
+    @staticmethod
+    def mirrored(edge_index: Tensor, num_nodes: int) -> Neighbours:
+        """From edges sorted by source, each of which has its mirror image.
+
+        Read backwards, such edges are sorted by target, and the same: nothing needs sorting. This
+        is not checked.
+
+        Args:
+            edge_index: ``[2, E]``, the way PyG keeps undirected graphs. Weights and attributes, if
+                any, must be equal for both directions of an edge.
+            num_nodes: ``N``
+        """
+        target, source = edge_index
+        return Neighbours(starts_of(target, num_nodes), source, target, mirrored=True)
+
+    def __repr__(self) -> str:
+        kind = ", mirrored=True" if self.is_undirected else ""
+        return f"Neighbours(num_nodes={self.num_nodes}, num_edges={self.num_edges}{kind})"
+
+    @property
+    def num_nodes(self) -> int:
+        """The number of nodes ``N``."""
+        return self.ptr.numel() - 1
+
+    @property
+    def num_edges(self) -> int:
+        """The number of edges ``E``."""
+        return self.source.numel()
+
+    def sort(self, values: Tensor) -> Tensor:
+        """What the edges carry ``[E, ...]``, from the order of ``edge_index`` into this one."""
+        return values if self.order is None else values.index_select(0, self.order)
+
+    @cached_property
+    def reverse(self) -> Neighbours:
+        """The edges turned around, along which gradients flow; ``order`` leads here from there."""
+        if self.is_undirected:
+            return self
+        source, order = self.source.sort(stable=True)
+        return Neighbours(
+            starts_of(source, self.num_nodes), self.target.index_select(0, order), source, order
+        )
+
+
+def widened(values: Tensor) -> Tensor:
+    """In 32 bits at least, for sums: in bfloat16, 256 + 1 is 256."""
+    return values if values.dtype.itemsize > 2 else values.float()
 
 
 def sum_at(values: Tensor, target: Tensor, num_nodes: int) -> Tensor:
     """Sum the rows of ``values`` that belong to the same target node.
 
     Args:
-        values: One row an edge ``[E, ...]``.
+        values: One row per edge ``[E, ...]``.
         target: The node each edge points at ``[E]``.
         num_nodes: The number of nodes ``N``; a node without edges gets zeros.
 
@@ -108,7 +205,7 @@ class _WeightedSum(torch.autograd.Function):
 def without_loops(neighbours: Neighbours, edge_weight: Tensor) -> Tensor:
     """Set the weight of every self-loop to 0, for layers that bring their own of weight 1.
 
-    Masking keeps the number of edges (no device sync) and does not care how often a loop stands.
+    Masking keeps the number of edges (no device sync) and works however often a loop stands.
 
     Args:
         neighbours: The edges.

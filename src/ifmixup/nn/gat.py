@@ -1,53 +1,273 @@
-"""GAT with weighted edges."""
+"""GAT and GATv2: attention that reads edge weights."""
 
 from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.nn import Linear
-from torch_geometric.nn.inits import glorot
+from torch_geometric.nn.inits import glorot, zeros
 
-from ifmixup.nn.attention import NEGATIVE_SLOPE, AttentionConv, AttentionModel
+from ifmixup.components import MODELS
+from ifmixup.errors import InputError
+from ifmixup.nn.aggregate import Neighbours, sum_at, without_loops
+from ifmixup.nn.graph_model import GraphModel, Jump, NormName, WeightedConv
+from ifmixup.nn.readout import ReadoutName
 
 
-class GATConv(AttentionConv):
-    r"""Attention with the scores of `GAT <https://arxiv.org/abs/1710.10903>`_.
+class AttentionEdges(NamedTuple):
+    """The edges and one self-loop of weight 1 for every node, each ``[E + N]``."""
+
+    source: Tensor
+    target: Tensor
+    edge_weight: Tensor
+
+
+def weighted_softmax(score: Tensor, edge_weight: Tensor, target: Tensor, num_nodes: int) -> Tensor:
+    r"""A softmax over the edges of each target node that counts every edge by its weight.
 
     .. math::
-        s_{ij} = \mathrm{LeakyReLU}(
-        \mathbf{a}_t^\top W \mathbf{h}_i + \mathbf{a}_s^\top W \mathbf{h}_j)
+        \alpha_{ij} = \frac{e(i,j) \exp(s_{ij})}{\sum_k e(i,k) \exp(s_{ik})}
 
     Args:
-        in_channels: The width of ``h``.
-        out_channels: The width of the result, over all heads.
+        score: :math:`s` ``[E, H]``
+        edge_weight: :math:`e` ``[E]``, not negative; each target needs an edge of weight above 0.
+        target: ``[E]``
+        num_nodes: ``N``
+
+    Returns:
+        ``[E, H]``
+    """
+    weight = edge_weight.unsqueeze(-1)
+    # The largest score of the edges that count. Among the others may be a larger one, which would
+    # make all that count underflow.
+    top = (
+        score.new_full((num_nodes, score.size(1)), -math.inf)
+        .scatter_reduce(
+            0,
+            target.unsqueeze(-1).expand_as(score),
+            score.detach().masked_fill(weight == 0, -math.inf),
+            "amax",
+        )
+        .index_select(0, target)
+    )
+    # Only an edge of weight 0 can lie above its top. The bound keeps exp finite there, because of
+    # which 0 · exp is 0; below it, the gradient towards the zero weight is exact.
+    bound = math.log(torch.finfo(score.dtype).max) / 2
+    share = weight * (score - top).clamp(max=bound).exp()
+    return share / sum_at(share, target, num_nodes).index_select(0, target)
+
+
+class _AttentionConv(WeightedConv):
+    """What :class:`GATConv` and :class:`GATv2Conv` share: all but the scores."""
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        heads: int = 1,
+        concat: bool = True,
+        negative_slope: float = 0.2,
+        dropout: float = 0.0,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.in_channels, self.out_channels, self.heads = in_channels, out_channels, heads
+        self.concat, self.negative_slope, self.dropout = concat, negative_slope, dropout
+        width = heads * out_channels if concat else out_channels
+        self.bias = nn.Parameter(torch.empty(width)) if bias else None
+        self._make(in_channels, heads * out_channels, bias)
+        self.reset_parameters()
+
+    @abstractmethod
+    def _make(self, in_channels: int, width: int, bias: bool) -> None:
+        """Make the parameters other than the bias of the result."""
+
+    @abstractmethod
+    def reset_parameters(self) -> None:
+        """Draw the weights anew."""
+
+    @abstractmethod
+    def _messages(self, x: Tensor, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        """What flows along each edge ``[E, H, F]`` and the score of each edge ``[E, H]``."""
+
+    def __repr__(self) -> str:
+        sizes = f"{self.in_channels}, {self.out_channels}, heads={self.heads}"
+        return f"{type(self).__name__}({sizes})"
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor | Neighbours | AttentionEdges,
+        *,
+        edge_weight: Tensor | None = None,
+    ) -> Tensor:
+        """Convolve ``x`` ``[N, in_channels]``.
+
+        Args:
+            x: ``[N, in_channels]``
+            edge_index: ``[2, E]``, an ``EdgeIndex``, :class:`~ifmixup.nn.Neighbours`, or what
+                :meth:`prepare` gives.
+            edge_weight: ``[E]``, not negative; None: every edge has weight 1. By keyword only,
+                because PyG's third argument is ``edge_attr`` here.
+
+        Returns:
+            ``[N, heads * out_channels]``, or ``[N, out_channels]`` with ``concat=False``.
+        """
+        if isinstance(edge_index, AttentionEdges):
+            edges = edge_index
+        else:
+            edges = self.prepare(x, edge_index, edge_weight)
+        source, target, weight = edges
+        messages, score = self._messages(x, source, target)
+        alpha = weighted_softmax(score, weight, target, x.size(0)).to(messages.dtype)
+        if self.dropout > 0:
+            alpha = F.dropout(alpha, self.dropout, self.training)
+        out = sum_at(alpha.unsqueeze(-1) * messages, target, x.size(0))
+        out = out.flatten(start_dim=1) if self.concat else out.mean(dim=1)
+        return out if self.bias is None else out + self.bias
+
+    def _prepare(
+        self,
+        neighbours: Neighbours,
+        edge_weight: Tensor | None,
+        edge_attr: Tensor | None,
+        dtype: torch.dtype,
+    ) -> AttentionEdges:
+        num_nodes, device = neighbours.num_nodes, neighbours.ptr.device
+        if edge_weight is None:
+            edge_weight = torch.ones(neighbours.num_edges, dtype=dtype, device=device)
+        nodes = torch.arange(num_nodes, device=device)
+        return AttentionEdges(
+            torch.cat([neighbours.source, nodes]),
+            torch.cat([neighbours.target, nodes]),
+            # Loops of the graph's own get weight 0.
+            torch.cat([without_loops(neighbours, edge_weight), edge_weight.new_ones(num_nodes)]),
+        )
+
+
+class GATConv(_AttentionConv):
+    r"""The attention layer of `GAT <https://arxiv.org/abs/1710.10903>`_ with edge weights.
+
+    .. math::
+        \sum_{j \in \mathcal{N}(i) \cup \{i\}} \alpha_{ij} W \mathbf{h}_j + \mathbf{b}, \quad
+        \alpha_{ij} \propto e(i,j) \exp \left( \mathrm{LeakyReLU}(
+        \mathbf{a}_t^\top W \mathbf{h}_i + \mathbf{a}_s^\top W \mathbf{h}_j) \right)
+
+    On weights of 1 it is :class:`torch_geometric.nn.GATConv`, with the same parameters. The
+    self-loop has weight 1, whatever weight a self-loop of the graph's own has.
+
+    A ``torch_geometric.nn.Sequential`` gives arguments by position only: there, write
+    ``(conv.prepare, "x, edge_index, edge_weight -> edges"), (conv, "x, edges -> x")``.
+
+    Args:
+        in_channels: The width of ``x``, or -1 to read it off the first input.
+        out_channels: The width of each head.
         heads: The number of heads.
+        concat: Whether heads stand side by side; otherwise they are averaged.
+        negative_slope: The slope of the LeakyReLU.
+        dropout: Dropout of the attention coefficients.
+        bias: Whether to add :math:`\mathbf{b}`.
     """
 
-    def __init__(self, in_channels: int, out_channels: int, *, heads: int) -> None:
-        super().__init__(out_channels, heads)
-        self.lin = Linear(in_channels, out_channels, bias=False, weight_initializer="glorot")
-        self.att_src = nn.Parameter(torch.empty(1, heads, out_channels // heads))
-        self.att_dst = nn.Parameter(torch.empty(1, heads, out_channels // heads))
-        self.reset_parameters()
+    def _make(self, in_channels: int, width: int, bias: bool) -> None:
+        self.lin = Linear(in_channels, width, bias=False, weight_initializer="glorot")
+        self.att_src = nn.Parameter(torch.empty(1, self.heads, self.out_channels))
+        self.att_dst = nn.Parameter(torch.empty(1, self.heads, self.out_channels))
 
     def reset_parameters(self) -> None:
         """Draw the weights anew."""
-        super().reset_parameters()
+        zeros(self.bias)
         self.lin.reset_parameters()
         glorot(self.att_src)
         glorot(self.att_dst)
 
-    def messages(self, h: Tensor, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
-        """What flows along each edge ``[E, H, F]`` and the score of each edge ``[E, H]``."""
-        h = self.lin(h).unflatten(-1, (self.heads, -1))
-        # a^T [W h_i || W h_j] is a sum of two numbers, each worked out once a node.
+    def _messages(self, x: Tensor, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        h = self.lin(x).unflatten(-1, (self.heads, -1))
+        # a^T [W h_i || W h_j] is a sum of two numbers, each worked out once per node.
         at_source = (h * self.att_src).sum(dim=-1).index_select(0, source)
         at_target = (h * self.att_dst).sum(dim=-1).index_select(0, target)
-        return h.index_select(0, source), F.leaky_relu(at_source + at_target, NEGATIVE_SLOPE)
+        return h.index_select(0, source), F.leaky_relu(at_source + at_target, self.negative_slope)
 
 
-class GAT(AttentionModel):
+class GATv2Conv(_AttentionConv):
+    r"""The attention layer of `GATv2 <https://arxiv.org/abs/2105.14491>`_ with edge weights.
+
+    .. math::
+        \sum_{j \in \mathcal{N}(i) \cup \{i\}} \alpha_{ij} W_s \mathbf{h}_j + \mathbf{b}, \quad
+        \alpha_{ij} \propto e(i,j) \exp \left(
+        \mathbf{a}^\top \mathrm{LeakyReLU}(W_t \mathbf{h}_i + W_s \mathbf{h}_j) \right)
+
+    Both maps have a bias. On weights of 1 it is :class:`torch_geometric.nn.GATv2Conv`, with the
+    same parameters. Arguments and self-loops are those of :class:`GATConv`.
+    """
+
+    def _make(self, in_channels: int, width: int, bias: bool) -> None:
+        self.lin_l = Linear(in_channels, width, bias=bias, weight_initializer="glorot")
+        self.lin_r = Linear(in_channels, width, bias=bias, weight_initializer="glorot")
+        self.att = nn.Parameter(torch.empty(1, self.heads, self.out_channels))
+
+    def reset_parameters(self) -> None:
+        """Draw the weights anew."""
+        zeros(self.bias)
+        self.lin_l.reset_parameters()
+        self.lin_r.reset_parameters()
+        glorot(self.att)
+
+    def _messages(self, x: Tensor, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
+        at_source = self.lin_l(x).unflatten(-1, (self.heads, -1)).index_select(0, source)
+        at_target = self.lin_r(x).unflatten(-1, (self.heads, -1)).index_select(0, target)
+        both = F.leaky_relu(at_source + at_target, self.negative_slope)
+        return at_source, (both * self.att).sum(dim=-1)
+
+
+class _AttentionModel(GraphModel):
+    """A model of attention layers. :class:`~ifmixup.nn.GAT` describes the arguments."""
+
+    conv: ClassVar[type[_AttentionConv]]
+
+    def __init__(
+        self,
+        in_channels: int,
+        hidden_channels: int,
+        num_layers: int,
+        out_channels: int,
+        *,
+        dropout: float = 0.0,
+        readout: ReadoutName = "sum",
+        norm: NormName = "batch",
+        jk: Jump = "last",
+        heads: int = 1,
+    ) -> None:
+        if heads < 1 or hidden_channels % heads != 0:
+            raise InputError(
+                f"hidden_channels={hidden_channels} cannot be shared out among heads={heads}. "
+                "Choose heads that divide hidden_channels."
+            )
+
+        def conv(before: int, after: int) -> _AttentionConv:
+            return type(self).conv(before, after // heads, heads)
+
+        super().__init__(
+            conv,
+            in_channels,
+            hidden_channels,
+            num_layers,
+            out_channels,
+            dropout=dropout,
+            readout=readout,
+            norm=norm,
+            jk=jk,
+        )
+
+
+@MODELS.register("gat", hidden_channels=64, num_layers=5, dropout=0.5)
+class GAT(_AttentionModel):
     r"""Graph attention that reads edge weights.
 
     .. math::
@@ -74,3 +294,19 @@ class GAT(AttentionModel):
     """
 
     conv = GATConv
+
+
+@MODELS.register("gatv2", hidden_channels=64, num_layers=5, dropout=0.5)
+class GATv2(_AttentionModel):
+    r"""Graph attention whose ranking of the neighbours depends on the node, with edge weights.
+
+    .. math::
+        \mathbf{h}^k_i = \sigma \left( \sum_{j \in \mathcal{N}(i) \cup \{i\}}
+        \alpha_{ij} W_s^k \mathbf{h}^{k-1}_j \right), \quad
+        \alpha_{ij} \propto e(i,j) \exp \left( \mathbf{a}^\top \mathrm{LeakyReLU}(
+        W_t^k \mathbf{h}^{k-1}_i + W_s^k \mathbf{h}^{k-1}_j) \right)
+
+    Weights, self-loops and arguments are as in :class:`~ifmixup.nn.GAT`.
+    """
+
+    conv = GATv2Conv

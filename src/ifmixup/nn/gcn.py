@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -11,9 +11,18 @@ from torch.nn import functional as F
 from torch_geometric.nn import Linear
 from torch_geometric.nn.inits import zeros
 
-from ifmixup.nn.aggregate import sum_at, weighted_sum, without_loops
-from ifmixup.nn.model import GraphModel
-from ifmixup.nn.neighbours import Neighbours
+from ifmixup.components import MODELS
+from ifmixup.nn.aggregate import Neighbours, sum_at, weighted_sum, without_loops
+from ifmixup.nn.graph_model import GraphModel, Jump, NormName, WeightedConv
+from ifmixup.nn.readout import ReadoutName
+
+
+class GCNEdges(NamedTuple):
+    """Edges with the symmetric normalisation of :func:`gcn_weights`."""
+
+    neighbours: Neighbours
+    edge_weight: Tensor
+    self_weight: Tensor
 
 
 def gcn_weights(neighbours: Neighbours, edge_weight: Tensor) -> tuple[Tensor, Tensor]:
@@ -38,21 +47,31 @@ def gcn_weights(neighbours: Neighbours, edge_weight: Tensor) -> tuple[Tensor, Te
     return at_source * edge_weight * at_target, degree.reciprocal().unsqueeze(-1)
 
 
-class GCNConv(nn.Module):
-    r"""The weighted graph convolution, before its non-linearity.
+class GCNConv(WeightedConv):
+    r"""The weighted graph convolution of `GCN <https://arxiv.org/abs/1609.02907>`_, as PyG's.
 
     .. math::
         W \sum_{j \in \mathcal{N}(i) \cup \{i\}}
-        \frac{e(i,j)}{\sqrt{\hat{d}_j \hat{d}_i}} \mathbf{h}_j + \mathbf{b}
+        \frac{e(i,j)}{\sqrt{\hat{d}_j \hat{d}_i}} \mathbf{h}_j + \mathbf{b},
+        \quad \hat{d}_i = 1 + \sum_{j \in \mathcal{N}(i)} e(i, j)
+
+    Parameters and results are those of :class:`torch_geometric.nn.GCNConv`, except that a self-loop
+    of the graph's own has weight 1 whatever it was given.
 
     Args:
-        in_channels: The width of ``h``.
+        in_channels: The width of ``x``, or -1 to read it off the first input.
         out_channels: The width of the result.
         bias: Whether to add :math:`\mathbf{b}`; batch norm takes it away again.
+
+    Example:
+        >>> conv = GCNConv(3, 8)
+        >>> conv(torch.ones(2, 3), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0.5, 0.5])).shape
+        torch.Size([2, 8])
     """
 
     def __init__(self, in_channels: int, out_channels: int, *, bias: bool = True) -> None:
         super().__init__()
+        self.in_channels, self.out_channels = in_channels, out_channels
         self.lin = Linear(in_channels, out_channels, bias=False, weight_initializer="glorot")
         self.bias = nn.Parameter(torch.empty(out_channels)) if bias else None
         self.reset_parameters()
@@ -62,18 +81,50 @@ class GCNConv(nn.Module):
         self.lin.reset_parameters()
         zeros(self.bias)
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels})"
+
     def forward(
-        self, h: Tensor, neighbours: Neighbours, edge_weight: Tensor, self_weight: Tensor
+        self,
+        x: Tensor,
+        edge_index: Tensor | Neighbours | GCNEdges,
+        edge_weight: Tensor | None = None,
     ) -> Tensor:
-        """Convolve ``h`` ``[N, in_channels]`` with the weights of :func:`gcn_weights`."""
+        """Convolve ``x`` ``[N, in_channels]``.
+
+        Args:
+            x: ``[N, in_channels]``
+            edge_index: ``[2, E]``, an ``EdgeIndex``, :class:`~ifmixup.nn.Neighbours`, or what
+                :meth:`prepare` gives.
+            edge_weight: ``[E]``, not negative; None: every edge has weight 1.
+
+        Returns:
+            ``[N, out_channels]``
+        """
+        if isinstance(edge_index, GCNEdges):
+            edges = edge_index
+        else:
+            edges = self.prepare(x, edge_index, edge_weight)
         # Both orders give the same; the sum over edges comes where the rows are narrower.
-        if self.lin.in_channels <= self.lin.out_channels:
-            h = weighted_sum(h, neighbours, edge_weight, self_weight)
-            return F.linear(h, self.lin.weight, self.bias)
-        h = weighted_sum(self.lin(h), neighbours, edge_weight, self_weight)
-        return h if self.bias is None else h + self.bias
+        if 0 < self.lin.in_channels <= self.lin.out_channels:
+            return F.linear(weighted_sum(x, *edges), self.lin.weight, self.bias)
+        x = weighted_sum(self.lin(x), *edges)
+        return x if self.bias is None else x + self.bias
+
+    def _prepare(
+        self,
+        neighbours: Neighbours,
+        edge_weight: Tensor | None,
+        edge_attr: Tensor | None,
+        dtype: torch.dtype,
+    ) -> GCNEdges:
+        if edge_weight is None:
+            ptr = neighbours.ptr
+            edge_weight = torch.ones(neighbours.num_edges, dtype=dtype, device=ptr.device)
+        return GCNEdges(neighbours, *gcn_weights(neighbours, edge_weight))
 
 
+@MODELS.register("gcn", hidden_channels=64, num_layers=5, dropout=0.5)
 class GCN(GraphModel):
     r"""Graph convolutions with edge weights, and a skip connection around each.
 
@@ -104,9 +155,9 @@ class GCN(GraphModel):
         out_channels: int,
         *,
         dropout: float = 0.0,
-        readout: str = "sum",
-        norm: str = "batch",
-        jk: str = "last",
+        readout: ReadoutName = "sum",
+        norm: NormName = "batch",
+        jk: Jump = "last",
     ) -> None:
         super().__init__(
             partial(GCNConv, bias=norm == "none"),
@@ -120,15 +171,3 @@ class GCN(GraphModel):
             jk=jk,
             skip=True,
         )
-
-    def edges(
-        self,
-        x: Tensor,
-        neighbours: Neighbours,
-        edge_weight: Tensor | None,
-        edge_attr: Tensor | None,
-    ) -> tuple[Any, ...]:
-        """The edges with the normalised weights of :func:`gcn_weights`."""
-        if edge_weight is None:
-            edge_weight = x.new_ones(neighbours.num_edges)
-        return neighbours, *gcn_weights(neighbours, edge_weight)

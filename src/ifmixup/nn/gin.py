@@ -2,74 +2,153 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from typing import NamedTuple
 
 import torch
-from torch import Tensor, nn
-from torch_geometric.nn.inits import reset, zeros
+from torch import Tensor
+from torch import nn as torch_nn
+from torch_geometric.nn.inits import reset
 
-from ifmixup.nn.aggregate import sum_at, weighted_sum
-from ifmixup.nn.model import GraphModel
-from ifmixup.nn.neighbours import Neighbours
-from ifmixup.nn.norm import make_norm
+from ifmixup.components import MODELS
+from ifmixup.errors import InputError
+from ifmixup.nn.aggregate import Neighbours, sum_at, weighted_sum
+from ifmixup.nn.graph_model import GraphModel, Jump, NormName, WeightedConv
+from ifmixup.nn.norm import make_norm, weigh_nodes
+from ifmixup.nn.readout import ReadoutName
 
 
-class GINConv(nn.Module):
-    r"""The weighted isomorphism operator with a two-layer MLP.
+class GINEdges(NamedTuple):
+    """Edges, their weights and their attributes, sorted by target."""
+
+    neighbours: Neighbours
+    edge_weight: Tensor | None
+    edge_attr: Tensor | None
+
+
+class GINConv(WeightedConv):
+    r"""The isomorphism operator of `GIN <https://arxiv.org/abs/1810.00826>`_ with edge weights.
 
     .. math::
         \text{MLP} \left( (1 + \epsilon) \cdot \mathbf{h}_i
         + \sum_{j \in \mathcal{N}(i)} e(i, j) \cdot \mathbf{h}_j \right)
 
+    It takes the place of :class:`torch_geometric.nn.GINConv`, which ignores edge weights: change
+    the import and pass the weights. On weights of 1 both give the same, with the same parameters.
+
+    .. code-block:: python
+
+        from ifmixup.nn import GINConv  # instead of: from torch_geometric.nn import GINConv
+
+        h = self.conv(x, edge_index, edge_weight)
+
     With edge attributes :math:`\mathbf{a}_{ij}` the message is, as in
     `GINE <https://arxiv.org/abs/1905.12265>`_,
     :math:`e(i, j) \cdot \mathrm{ReLU}(\mathbf{h}_j + W_a \mathbf{a}_{ij} + \mathbf{b}_a)`.
 
+    Node weights go to every :class:`~ifmixup.nn.BatchNorm` inside ``nn``, however deep
+    (:class:`~ifmixup.nn.weigh_nodes`). Torch's own ``BatchNorm1d`` counts every node whole.
+
     Args:
-        in_channels: The width of ``h``.
-        out_channels: The width of the result.
-        norm: ``"batch"`` for batch norm inside the MLP, or ``"none"``.
+        nn: The MLP, any module from ``[N, in_channels]`` to ``[N, out_channels]``. Its parameters
+            are taken as they are.
+        eps: :math:`\epsilon`, or where it starts.
+        train_eps: Whether :math:`\epsilon` is learnt.
         edge_dim: The width of the edge attributes, or ``None`` for none.
     """
 
     def __init__(
-        self, in_channels: int, out_channels: int, *, norm: str, edge_dim: int | None = None
+        self,
+        nn: torch_nn.Module,
+        eps: float = 0.0,
+        train_eps: bool = False,
+        edge_dim: int | None = None,
     ) -> None:
         super().__init__()
-        bias = norm == "none"  # batch norm, here and after the MLP, takes a bias away again
-        self.mlp = nn.Sequential(
-            nn.Linear(in_channels, out_channels, bias=bias),
-            make_norm(norm, out_channels),
-            nn.ReLU(inplace=True),
-            nn.Linear(out_channels, out_channels, bias=bias),
-        )
-        self.eps = nn.Parameter(torch.zeros(1))
-        self.lin_edge = None if edge_dim is None else nn.Linear(edge_dim, in_channels)
+        self.nn, self.initial_eps, self.edge_dim = nn, eps, edge_dim
+        self.eps: Tensor
+        if train_eps:
+            self.eps = torch_nn.Parameter(torch.full((1,), float(eps)))
+        else:
+            self.register_buffer("eps", torch.full((1,), float(eps)))
+        self.lin = None if edge_dim is None else torch_nn.Linear(edge_dim, _in_channels(nn))
+
+    @property
+    def supports_edge_attr(self) -> bool:  # type: ignore[override]
+        """Whether the layer was made with ``edge_dim``."""
+        return self.edge_dim is not None
 
     def reset_parameters(self) -> None:
-        """Draw the weights anew; ε starts at 0."""
-        reset(self.mlp)
-        zeros(self.eps)
-        if self.lin_edge is not None:
-            self.lin_edge.reset_parameters()
+        """Draw the weights anew; ε starts where it did."""
+        reset(self.nn)
+        self.eps.data.fill_(self.initial_eps)
+        if self.lin is not None:
+            self.lin.reset_parameters()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(nn={self.nn})"
 
     def forward(
         self,
-        h: Tensor,
+        x: Tensor,
+        edge_index: Tensor | Neighbours | GINEdges,
+        edge_weight: Tensor | None = None,
+        *,
+        edge_attr: Tensor | None = None,
+        node_weight: Tensor | None = None,
+    ) -> Tensor:
+        """Convolve ``x`` ``[N, in_channels]``.
+
+        Args:
+            x: ``[N, in_channels]``
+            edge_index: ``[2, E]``, an ``EdgeIndex``, :class:`~ifmixup.nn.Neighbours`, or what
+                :meth:`prepare` gives.
+            edge_weight: ``[E]``, not negative; None: every edge has weight 1.
+            edge_attr: ``[E, edge_dim]``, for a layer that was made with ``edge_dim``.
+            node_weight: How much each node counts in batch norm ``[N]``; None: whole.
+
+        Returns:
+            ``[N, out_channels]``
+        """
+        if isinstance(edge_index, GINEdges):
+            edges = edge_index
+        else:
+            edges = self.prepare(x, edge_index, edge_weight, edge_attr)
+        neighbours, edge_weight, edge_attr = edges
+        if self.lin is None:
+            h = weighted_sum(x, neighbours, edge_weight, 1 + self.eps)
+        else:
+            messages = (x.index_select(0, neighbours.source) + self.lin(edge_attr)).relu_()
+            if edge_weight is not None:
+                messages = messages * edge_weight.to(messages.dtype).unsqueeze(-1)
+            h = (1 + self.eps) * x + sum_at(messages, neighbours.target, x.size(0))
+        if node_weight is None:
+            return self.nn(h)
+        with weigh_nodes(self.nn, node_weight):
+            return self.nn(h)
+
+    def _prepare(
+        self,
         neighbours: Neighbours,
         edge_weight: Tensor | None,
-        edge_attr: Tensor | None = None,
-    ) -> Tensor:
-        """Convolve ``h`` ``[N, in_channels]``; weights ``[E]``, attributes ``[E, edge_dim]``."""
-        if self.lin_edge is None:
-            return self.mlp(weighted_sum(h, neighbours, edge_weight, 1 + self.eps))
-        messages = (h.index_select(0, neighbours.source) + self.lin_edge(edge_attr)).relu_()
-        if edge_weight is not None:
-            messages = messages * edge_weight.unsqueeze(-1)
-        return self.mlp((1 + self.eps) * h + sum_at(messages, neighbours.target, h.size(0)))
+        edge_attr: Tensor | None,
+        dtype: torch.dtype,
+    ) -> GINEdges:
+        return GINEdges(neighbours, edge_weight, edge_attr)
 
 
+def _in_channels(module: torch_nn.Module) -> int:
+    """The width that an MLP takes: that of the first layer inside it that tells."""
+    for each in module.modules():
+        for name in ("in_features", "in_channels"):
+            if getattr(each, name, 0) > 0:
+                return int(getattr(each, name))
+    raise InputError(
+        f"The width that {type(module).__name__} takes is not known, which edge_dim needs. Use an "
+        f"MLP that starts with torch.nn.Linear(in_features, ...)."
+    )
+
+
+@MODELS.register("gin", hidden_channels=64, num_layers=5, dropout=0.5)
 class GIN(GraphModel):
     r"""Graph isomorphism layers with edge weights.
 
@@ -99,13 +178,23 @@ class GIN(GraphModel):
         out_channels: int,
         *,
         dropout: float = 0.0,
-        readout: str = "sum",
-        norm: str = "batch",
-        jk: str = "last",
+        readout: ReadoutName = "sum",
+        norm: NormName = "batch",
+        jk: Jump = "last",
         edge_dim: int | None = None,
     ) -> None:
+        def conv(before: int, after: int) -> GINConv:
+            bias = norm == "none"  # batch norm, here and after the MLP, takes a bias away again
+            mlp = torch_nn.Sequential(
+                torch_nn.Linear(before, after, bias=bias),
+                make_norm(norm, after),
+                torch_nn.ReLU(inplace=True),
+                torch_nn.Linear(after, after, bias=bias),
+            )
+            return GINConv(mlp, train_eps=True, edge_dim=edge_dim)
+
         super().__init__(
-            partial(GINConv, norm=norm, edge_dim=edge_dim),
+            conv,
             in_channels,
             hidden_channels,
             num_layers,
@@ -116,13 +205,3 @@ class GIN(GraphModel):
             jk=jk,
             edge_dim=edge_dim,
         )
-
-    def edges(
-        self,
-        x: Tensor,
-        neighbours: Neighbours,
-        edge_weight: Tensor | None,
-        edge_attr: Tensor | None,
-    ) -> tuple[Any, ...]:
-        """The edges as they are."""
-        return neighbours, edge_weight, edge_attr

@@ -1,38 +1,191 @@
-"""What a model is given, checked at its door: shapes and types only, never values (no sync)."""
+"""What models are given: graphs for any model, and checks of shapes and types (no device sync)."""
 
 from __future__ import annotations
 
 import inspect
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
-from ifmixup.errors import InputError
+from ifmixup.components import user_code
+from ifmixup.errors import InputError, ModelError
 from ifmixup.graphs import Graphs
-from ifmixup.nn.neighbours import Neighbours
+from ifmixup.nn.aggregate import Neighbours
 
 
-def check_nodes(x: Tensor | None, batch: Tensor | None, in_channels: int) -> None:
-    """Node features must be floating point ``[N, in_channels]`` and ``batch`` must be ``[N]``."""
+class GraphsModel:
+    """A model that takes :class:`~ifmixup.graphs.Graphs`, for training and for methods' ``loss``.
+
+    A model of :mod:`ifmixup.nn` is called the fastest way. Any other model is called as
+    ``model(x, edge_index, edge_weight, batch)``, and gets ``edge_attr`` and ``node_weight`` by
+    keyword where its ``forward`` names them and the graphs have them.
+
+    Args:
+        model: The model; it may be compiled or wrapped for data-parallel training.
+        undirected: Whether all graphs are :func:`~ifmixup.graphs.is_undirected`, which saves our
+            models sorting the edges.
+        node_weight: Whether a model that takes node weights is given them.
+    """
+
+    def __init__(
+        self, model: nn.Module, *, undirected: bool = False, node_weight: bool = True
+    ) -> None:
+        from ifmixup.nn.graph_model import GraphModel  # which imports the checks below
+
+        self.model = model
+        self.undirected, self.node_weight = undirected, node_weight
+        self._inner = unwrap(model)
+        self._is_ours = isinstance(self._inner, GraphModel)
+        self._named = _named_arguments(self._inner.forward)
+
+    def __call__(self, graphs: Graphs) -> Tensor:
+        """The logits ``[B, C]``."""
+        out = self._call(self.model, "forward", self._named, graphs)
+        if not self._is_ours:
+            self._check_rows(out, graphs)
+        return out
+
+    def embed(self, graphs: Graphs, **options: Any) -> Tensor:
+        """The graph representations ``[B, D]``, from a model that has ``embed``."""
+        return self._part("embed", graphs, **options)
+
+    def classify(self, h: Tensor) -> Tensor:
+        """From what :meth:`embed` gives to logits ``[B, C]``."""
+        with user_code(f"{type(self._inner).__name__}.classify", type(self._inner)):
+            return self._find("classify")(h)
+
+    def encode(
+        self, graphs: Graphs, *, start: int = 0, stop: int | None = None, **options: Any
+    ) -> Tensor:
+        """The node states ``[N, hidden_channels]`` between two layers.
+
+        With ``start``, the ``x`` of ``graphs`` are the node states before that layer.
+        """
+        return self._part("encode", graphs, start=start, stop=stop, **options)
+
+    def encode_with_readouts(
+        self, graphs: Graphs, *, start: int = 0, stop: int | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """What :meth:`encode` gives, and the earlier readouts that :meth:`embed` takes."""
+        return self._part("encode_with_readouts", graphs, start=start, stop=stop)
+
+    def inputs(self, graphs: Graphs) -> dict[str, Any]:
+        """What the model's ``forward`` is given, by name; the first four go by position."""
+        return self._inputs(graphs, self._named)
+
+    def call(self, inputs: dict[str, Any]) -> Tensor:
+        """The logits of graphs whose :meth:`inputs` were kept, because they are met every epoch."""
+        x, edge_index, edge_weight, batch, *rest = inputs.values()
+        out: Tensor = self.model(
+            x, edge_index, edge_weight, batch, **dict(zip(list(inputs)[4:], rest, strict=True))
+        )
+        return out
+
+    def _inputs(self, graphs: Graphs, named: set[str]) -> dict[str, Any]:
+        edge_index: Tensor | Neighbours = graphs.edge_index
+        if self._is_ours and self.undirected:
+            edge_index = Neighbours.mirrored(graphs.edge_index, graphs.num_nodes)
+        found: dict[str, Any] = {
+            "x": graphs.nodes.get("x"),
+            "edge_index": edge_index,
+            "edge_weight": graphs.edges.get("edge_weight"),
+            "batch": graphs.node_graph,
+        }
+        edge_attr, node_weight = graphs.edges.get("edge_attr"), graphs.nodes.get("node_weight")
+        takes_attr = "edge_attr" in named
+        if self._is_ours:
+            takes_attr = self._inner.edge_dim is not None
+            if "batch_size" in named:
+                found["batch_size"] = graphs.num_graphs
+        if takes_attr and edge_attr is not None:
+            found["edge_attr"] = edge_attr
+        if self.node_weight and "node_weight" in named and node_weight is not None:
+            found["node_weight"] = node_weight
+        return found
+
+    def _call(self, function: Any, name: str, named: set[str], graphs: Graphs, **more: Any) -> Any:
+        x, edge_index, edge_weight, batch, *rest = (inputs := self._inputs(graphs, named)).values()
+        keywords = dict(zip(list(inputs)[4:], rest, strict=True))
+        if self._is_ours:
+            return function(x, edge_index, edge_weight, batch, **keywords, **more)
+        with user_code(f"{type(self._inner).__name__}.{name}", type(self._inner)):
+            return function(x, edge_index, edge_weight, batch, **keywords, **more)
+
+    def _part(self, name: str, graphs: Graphs, **options: Any) -> Any:
+        function = self._find(name)
+        return self._call(function, name, _named_arguments(function), graphs, **options)
+
+    def _find(self, name: str) -> Any:
+        found = getattr(self._inner, name, None)
+        if found is None:
+            raise ModelError(
+                f"{type(self._inner).__name__} has no method {name!r}, which this augmentation "
+                f"needs. Use a model of ifmixup.nn, or give yours embed(x, edge_index, "
+                f"edge_weight, batch) and classify(h), as ifmixup.nn.GraphModel documents them."
+            )
+        return found
+
+    def _check_rows(self, out: Any, graphs: Graphs) -> None:
+        name = type(self._inner).__name__
+        if not isinstance(out, Tensor) or not out.is_floating_point():
+            kind = out.dtype if isinstance(out, Tensor) else type(out).__name__
+            raise ModelError(f"{name} returns {kind}; it must return logits, a float tensor.")
+        if out.dim() != 2 or out.size(0) != graphs.num_graphs:
+            of_nodes = out.dim() == 2 and out.size(0) == graphs.num_nodes
+            raise ModelError(
+                f"{name} returns {list(out.shape)} for {graphs.num_graphs} graphs; it must return "
+                f"one row of logits per graph."
+                + (" Make it a graph classifier with ifmixup.nn.Classifier." if of_nodes else "")
+            )
+
+
+def unwrap(model: nn.Module) -> nn.Module:
+    """The model inside ``torch.compile`` and data-parallel wrappers: its ``forward`` has names."""
+    while True:
+        if isinstance(model, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
+            model = model.module
+        elif isinstance(inner := getattr(model, "_orig_mod", None), nn.Module):
+            model = inner
+        else:
+            return model
+
+
+def _named_arguments(function: Any) -> set[str]:
+    parameters = inspect.signature(function).parameters.values()
+    return {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+
+
+def check_nodes(
+    x: Tensor | None, batch: Tensor | None, width: int, node_weight: Tensor | None = None
+) -> None:
+    """Nodes must be floating point ``[N, width]``, ``batch`` and ``node_weight`` ``[N]``."""
     if x is None:
         raise InputError(
             "x is None: the graphs have no node features. Make some first, for example with "
             "torch_geometric.transforms.Constant or OneHotDegree."
         )
-    if x.dim() != 2 or x.size(1) != in_channels or not x.is_floating_point():
+    if x.dim() != 2 or x.size(1) != width or not x.is_floating_point():
         raise InputError(
             f"x is {_describe(x)}, but the model was made for floating-point node features "
-            f"[N, {in_channels}]."
+            f"[N, {width}]."
         )
     if batch is not None and batch.shape != x.shape[:1]:
         raise InputError(
             f"batch is {_describe(batch)}, but needs one graph number for each of the "
             f"{x.size(0)} nodes."
         )
+    if node_weight is not None and (
+        node_weight.shape != x.shape[:1] or not node_weight.is_floating_point()
+    ):
+        raise InputError(
+            f"node_weight is {_describe(node_weight)}, but needs one floating-point weight for "
+            f"each of the {x.size(0)} nodes."
+        )
 
 
 def check_edges(
-    num_nodes: int,
+    x: Tensor,
     edge_index: Tensor | Neighbours,
     edge_weight: Tensor | None,
     edge_attr: Tensor | None,
@@ -43,12 +196,22 @@ def check_edges(
     Both an attribute that nothing would read and a missing one are errors, because a model that
     leaves out part of its input still trains.
     """
+    if not isinstance(x, Tensor):
+        raise InputError(
+            f"x is a {type(x).__name__}, but these layers take one tensor of node features. "
+            "Graphs with two kinds of nodes need PyG's layers."
+        )
     if isinstance(edge_index, Neighbours):
         num_edges = edge_index.num_edges
-        if edge_index.num_nodes != num_nodes:
+        if edge_index.num_nodes != x.size(0):
             raise InputError(
-                f"The Neighbours are of {edge_index.num_nodes} nodes, but x has {num_nodes} rows."
+                f"The Neighbours are of {edge_index.num_nodes} nodes, but x has {x.size(0)} rows."
             )
+    elif not isinstance(edge_index, Tensor) or edge_index.layout != torch.strided:
+        raise InputError(
+            f"edge_index is a {type(edge_index).__name__} with another layout than [2, E]. Give "
+            "edge_index [2, E] and edge_weight [E] instead of a sparse matrix."
+        )
     elif edge_index.dim() != 2 or edge_index.size(0) != 2:
         raise InputError(f"edge_index is {_describe(edge_index)}, but needs the shape [2, E].")
     else:
@@ -58,7 +221,7 @@ def check_edges(
     ):
         raise InputError(
             f"edge_weight is {_describe(edge_weight)}, but needs one floating-point weight for "
-            f"each of the {num_edges} edges. (The batch vector is the fourth argument.)"
+            f"each of the {num_edges} edges. (The batch vector is a model's fourth argument.)"
         )
     if edge_attr is None:
         if edge_dim is not None:
@@ -80,58 +243,3 @@ def check_edges(
 
 def _describe(tensor: Tensor) -> str:
     return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
-
-
-class GraphsModel:
-    """A model that takes Graphs: ours by the fast way, any other by forward(x, edge_index,
-    edge_weight, batch).
-    """
-
-    def __init__(
-        self, model: nn.Module, *, undirected: bool = False, node_weight: bool = True
-    ) -> None:
-        self.model, self.undirected, self.node_weight = model, undirected, node_weight
-
-    def __call__(self, graphs: Graphs) -> Tensor:
-        """Logits ``[B, C]``."""
-        return self._called(self.model, graphs)
-
-    def embed(self, graphs: Graphs) -> Tensor:
-        """Graph representations ``[B, D]``."""
-        return self._called(self.model.embed, graphs)
-
-    def classify(self, h: Tensor) -> Tensor:
-        """Logits ``[B, C]`` of representations."""
-        return self.model.classify(h)  # type: ignore[operator]
-
-    def inputs(self, graphs: Graphs) -> dict[str, Any]:
-        """What the model's ``forward`` takes."""
-        ours = hasattr(self.model, "edge_dim")
-        edge_index: Any = graphs.edge_index
-        if ours and self.undirected:
-            edge_index = Neighbours.mirrored(edge_index, graphs.num_nodes)
-        found = {
-            "x": graphs.nodes["x"],
-            "edge_index": edge_index,
-            "edge_weight": graphs.edges.get("edge_weight"),
-            "batch": graphs.node_graph,
-        }
-        if ours:
-            found["batch_size"] = graphs.num_graphs
-        names = inspect.signature(self.model.forward).parameters
-        if "edge_attr" in names and "edge_attr" in graphs.edges:
-            found["edge_attr"] = graphs.edges["edge_attr"]
-        if self.node_weight and "node_weight" in names and "node_weight" in graphs.nodes:
-            found["node_weight"] = graphs.nodes["node_weight"]
-        return found
-
-    def call(self, inputs: dict[str, Any]) -> Tensor:
-        """Logits of what :meth:`inputs` gave."""
-        inputs = dict(inputs)
-        four = [inputs.pop(name) for name in ("x", "edge_index", "edge_weight", "batch")]
-        return self.model(*four, **inputs)
-
-    def _called(self, function: Any, graphs: Graphs) -> Tensor:
-        inputs = self.inputs(graphs)
-        four = [inputs.pop(name) for name in ("x", "edge_index", "edge_weight", "batch")]
-        return function(*four, **inputs)

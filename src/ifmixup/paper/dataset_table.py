@@ -12,7 +12,7 @@ from torch_geometric.data import Batch, Dataset
 
 from ifmixup.augment import IfMixup
 from ifmixup.data import NAMES, load
-from ifmixup.data.find import find
+from ifmixup.data.catalog import find
 from ifmixup.data.statistics import Statistics, statistics
 from ifmixup.errors import DatasetError
 from ifmixup.paper.published import published_statistics

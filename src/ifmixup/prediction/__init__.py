@@ -1,4 +1,4 @@
-"""A trained model at work: read from its file, described, and asked about new graphs."""
+"""Trained models: read from a file, described, and used to predict new graphs."""
 
 from ifmixup.prediction.card import card_text, model_card
 from ifmixup.prediction.predictor import Predictor

@@ -1,4 +1,4 @@
-"""A model card: what a model file says of itself, for people and for machines."""
+"""A model card: what a model file tells about itself, for people and for machines."""
 
 from __future__ import annotations
 
@@ -7,41 +7,43 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from ifmixup.components import ClassSpec
 from ifmixup.prediction.model_file import ModelFile, count_of, read_model_file
 from ifmixup.safe_io import printable
 from ifmixup.training.task import TITLES
 
 TASKS = {
-    "classes": "one class a graph",
-    "labels": "yes or no, for each of several labels of a graph",
-    "values": "one or more numbers a graph",
+    "classes": "one class per graph",
+    "labels": "yes or no, for each of several labels per graph",
+    "values": "one or more numbers per graph",
 }
 LICENCE = (
-    "ifmixup is MIT. The weights were learned from the data above: whether they may be used or "
-    "passed on is for the licence of that data to say."
+    "ifmixup is MIT. The weights were learned from the data above: the licence of that data says "
+    "whether they may be used or passed on."
 )
 _SHOWN = 20  # names in a list
 
 
 def model_card(path: str | Path) -> dict[str, Any]:
-    """What a model file says of itself, as plain values.
+    """What a model file tells about itself, as plain values.
 
-    The file is not trusted: what it says is checked as far as the model depends on it, and else
-    only repeated.
+    The file is not trusted: what the model depends on is checked, the rest is repeated as it is. A
+    user's class is not needed.
 
     Raises:
-        CheckpointError: If the file is no model of ours.
+        CheckpointError: If the file is not a model of ifmixup.
     """
     path = Path(path)
     file = read_model_file(path)
-    about, data, settings = file.about, file.data, file.settings
+    about, data = file.about, file.data
     saved, names = about.get("saved"), data["class_names"]
     if not isinstance(saved, str):
         saved = _time(path.stat().st_mtime)
     return {
         "file": path.name,
-        "model": settings.model,
-        "parameters": sum(weights.numel() for weights in file.model.parameters()),
+        "model": _class_card(file.model),
+        "method": _class_card(file.method),
+        "parameters": count_of(about.get("parameters")),
         "data": {
             "name": printable(data.get("name")),
             "graphs": count_of(data.get("graphs")),
@@ -57,7 +59,7 @@ def model_card(path: str | Path) -> dict[str, Any]:
         "weights_of_epoch": file.chosen or file.epochs,
         "stopped_early": _stopped_early(file),
         "seed": count_of(about.get("seed")),
-        "settings": settings.relevant(),
+        "settings": file.settings.to_dict(),
         "measured": _measured(file),
         "versions": _plain_texts(about.get("versions")),
         "saved": printable(saved),
@@ -71,7 +73,8 @@ def card_text(card: dict[str, Any]) -> str:
     names = card["names"] or [str(number) for number in range(card["outputs"])]
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     lines = {
-        "Model": f"{card['model']}, {card['parameters']:,} parameters",
+        "Model": f"{_class_text(card['model'])}, {_or_unknown(card['parameters'])} parameters",
+        "Method": _class_text(card["method"]),
         "Data": f"{data['name']}: trained on {_or_unknown(data['trained_on'])} of "
         f"{_or_unknown(data['graphs'])} graphs, {data['features']} node features",
         "Task": f"{card['task']}: {TASKS[card['task']]}",
@@ -90,12 +93,12 @@ def card_text(card: dict[str, Any]) -> str:
 
 
 def measured_sentence(card: dict[str, Any]) -> str:
-    """How good the model was found to be, and how much to think of that."""
+    """How good the model was on graphs that were held out, and how far to trust that."""
     measured = card["measured"]
     if measured is None:
         return (
             "Not measured: nothing was held out, so how well this model does on other graphs is "
-            "not known. Train with --fold to hold a part out, or ask ifmixup compare."
+            "not known. Train with --fold to hold a part out, or run ifmixup compare."
         )
     title = TITLES.get(card["metric"], card["metric"])
     told = f"{title} {measured['value']:.3f} on {measured['graphs']} graphs"
@@ -123,7 +126,7 @@ def _measured(file: ModelFile) -> dict[str, Any] | None:
     if metric not in metrics or not graphs:
         return None
     value = metrics[metric]
-    # Right or wrong, graph by graph: the accuracy of labels is a mean over columns instead.
+    # Right or wrong, graph by graph; the accuracy of labels is a mean over columns instead.
     counted = metric == "accuracy" and file.data["task"] == "classes"
     return {
         "part": "test" if measured.get("part") == "test" else "validation",
@@ -136,21 +139,39 @@ def _measured(file: ModelFile) -> dict[str, Any] | None:
 
 
 def _interval(accuracy: float, graphs: int) -> tuple[float, float] | None:
-    r"""Wilson's 95 % interval: what chance alone does to a share of so few graphs.
-
-    .. math:: \frac{p + z^2/2n \pm z \sqrt{p(1-p)/n + z^2/4n^2}}{1 + z^2/n}, \qquad z = 1.96
-    """
-    if not 0 <= accuracy <= 1:
+    """Wilson's 95 % interval for a share of so many graphs; None where the numbers are absurd."""
+    if not 0 <= accuracy <= 1 or graphs > 2**31:
         return None
-    z = 1.959964
-    centre = accuracy + z**2 / (2 * graphs)
-    half = z * math.sqrt(accuracy * (1 - accuracy) / graphs + z**2 / (4 * graphs**2))
-    whole = 1 + z**2 / graphs
-    return max(0.0, (centre - half) / whole), min(1.0, (centre + half) / whole)
+    from scipy.stats import binomtest
+
+    found = binomtest(round(accuracy * graphs), graphs).proportion_ci(method="wilson")
+    return float(found.low), float(found.high)
+
+
+def _class_card(spec: ClassSpec) -> dict[str, Any]:
+    """A model or a method as a card has it."""
+    return {
+        "name": printable(spec.name),
+        "class": printable(spec.target),
+        "options": {printable(name): _plain(value) for name, value in spec.options},
+        "source": None if spec.source is None else printable(spec.source),
+    }
+
+
+def _class_text(card: dict[str, Any]) -> str:
+    options = ", ".join(f"{name} {value}" for name, value in card["options"].items())
+    text = f"{card['name']} ({options})" if options else str(card["name"])
+    if card["source"] is None:
+        return text
+    return f"{text} of {card['class']}, code {card['source'][:8]}"
+
+
+def _plain(value: Any) -> Any:
+    return printable(value) if isinstance(value, str) else value
 
 
 def _stopped_early(file: ModelFile) -> bool:
-    """Whether patience ran out, and not the machine."""
+    """Whether patience ended the training."""
     return file.chosen is not None and file.epochs < file.settings.epochs
 
 

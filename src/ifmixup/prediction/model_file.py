@@ -1,20 +1,31 @@
-"""A model in a file that nobody vouches for: read, and every part checked."""
+"""A trained model in an untrusted file: read, every part checked, and built again."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from ifmixup.components import (
+    ClassSpec,
+    Component,
+    build,
+    check_complete,
+    find_class,
+    foreign,
+    resolve,
+)
 from ifmixup.data import FeatureEncoder
 from ifmixup.data.dataset import TASKS, check_metric
-from ifmixup.data.stored import is_stored
-from ifmixup.errors import CheckpointError
-from ifmixup.nn import MODELS
-from ifmixup.nn.model import GraphModel
+from ifmixup.data.saved_graphs import is_stored
+from ifmixup.errors import CheckpointError, ComponentError, InputError
 from ifmixup.safe_io import printable
 from ifmixup.training.checkpoint import load_checkpoint
 from ifmixup.training.scaling import Scaling
@@ -26,77 +37,239 @@ class ModelFile:
     """What a model file holds, checked.
 
     Attributes:
-        about: What it says of itself; see :class:`~ifmixup.training.Checkpoint`.
-        data: What it was trained on: the part ``data`` of it.
+        path: The file.
+        about: What the file tells about itself; see :class:`~ifmixup.training.Checkpoint`.
+        data: What the model was trained on.
         settings: How it was trained.
-        model: The model, on the CPU.
+        model: The model and its options.
+        method: The method and its options.
+        weights: The model's ``state_dict``.
         scaling: What features and values were standardised by, on the CPU.
         epochs: How many epochs it was trained.
-        chosen: The epoch that the weights are of, where validation graphs chose it.
+        chosen: The epoch of the weights, where validation graphs chose it.
+        network: The model itself, on the CPU, where it is one of ifmixup.
     """
 
+    path: Path
     about: dict[str, Any]
     data: dict[str, Any]
     settings: Settings
-    model: GraphModel
+    model: ClassSpec
+    method: ClassSpec
+    weights: dict[str, Tensor]
     scaling: Scaling
     epochs: int
     chosen: int | None = None
+    network: nn.Module | None = None
+
+    def build(self, model: Any = None) -> nn.Module:
+        """The model with its weights, on the CPU.
+
+        A class of ifmixup is known by its name. A class of the user's is named again, unless this
+        process knows it already; the file never makes Python import anything. Its options are those
+        in the file.
+
+        Args:
+            model: The user's class, or where it is, such as ``"nets.py:Net"``.
+
+        Raises:
+            CheckpointError: If the class is needed, or the weights do not fit it.
+        """
+        if model is None and self.network is not None:
+            return self.network
+        try:
+            spec = self._resolved(model)
+        except (ComponentError, InputError) as error:
+            raise CheckpointError(f"{self.path}: {printable(error, 500)}") from error
+        with _damaged(self.path):
+            return _checked_model(spec, self.settings, self.data, self.weights)
+
+    def _resolved(self, given: Any) -> ClassSpec:
+        """The class to build, with the options of the file."""
+        spec = self.model
+        if given is None:
+            try:
+                cls = find_class("model", spec)
+            except ComponentError as error:
+                target = printable(spec.target)
+                raise ComponentError(
+                    f"its model is {printable(spec.class_name)} of your own code, which a model "
+                    f"file does not hold. Name the class: --model {target} for ifmixup predict, "
+                    f"model={target!r} or the class itself for Predictor.load."
+                ) from error
+            return Component("model", spec, cls).with_options(**dict(spec.options)).spec
+        found = resolve("model", given)
+        if found.spec.identity[::2] != spec.identity[::2]:  # the name of the class and its code
+            warnings.warn(
+                f"{self.path} was trained with {_named(spec)}; {_named(found.spec)} is other code "
+                f"than that. Its weights are used if they fit.",
+                stacklevel=4,
+            )
+        found = found.with_options(**dict(spec.options))
+        check_complete(found)
+        return found.spec
 
 
 def read_model_file(path: Path) -> ModelFile:
-    """Read a checkpoint as a model.
+    """Read a checkpoint as a model. No class of the user's is needed for that.
 
     Raises:
-        CheckpointError: If it is not there, none of ours, or its parts do not fit together.
+        CheckpointError: If it is missing, not a checkpoint of ifmixup, or its parts do not fit
+            together.
     """
     checkpoint = load_checkpoint(path)
-    try:
-        data = _checked_data(checkpoint.about["data"])
-        settings = _checked_settings(checkpoint.about["settings"])
-        model = _filled_model(settings, data, checkpoint.state["model"])
-        scaling = _checked_scaling(data, checkpoint.state["scaling"])
-        epochs = checkpoint.state["epoch"]
+    about, state = checkpoint.about, checkpoint.state
+    with _damaged(path):
+        data = _checked_data(about["data"])
+        settings = _checked_settings(about["settings"])
+        model, method = (_checked_spec(about[kind], kind) for kind in ("model", "method"))
+        weights = _checked_weights(state["model"])
+        scaling = _checked_scaling(data, state["scaling"])
+        epochs = state["epoch"]
         _require(count_of(epochs) is not None, f"its epoch is {epochs!r}")
-    except KeyError as error:
-        problem = f"it has no {error}."
-        raise CheckpointError(f"{path} is a damaged model file: {printable(problem)}") from error
-    except (AttributeError, TypeError, ValueError, RuntimeError) as error:
-        problem = printable(error, 500)
-        raise CheckpointError(f"{path} is a damaged model file: {problem}") from error
-    best = checkpoint.state.get("best")
+        network = None
+        if not foreign(model):
+            network = _checked_model(model, settings, data, weights)
+    best = state.get("best")
     chosen = None
     if isinstance(best, dict) and best.get("restored") is True:
         chosen = count_of(best.get("epoch"))
-    return ModelFile(checkpoint.about, data, settings, model, scaling, epochs, chosen)
+    return ModelFile(
+        path, about, data, settings, model, method, weights, scaling, epochs, chosen, network
+    )
+
+
+def build_model(
+    spec: ClassSpec, settings: Settings, data: Mapping[str, Any], *, empty: bool = False
+) -> nn.Module:
+    """A model as a training on ``data`` makes it, on the CPU; its weights are to be replaced.
+
+    Args:
+        spec: The model and its options; a class that this process knows.
+        settings: How it was trained.
+        data: What it was trained on.
+        empty: Without memory for the weights, on the device ``meta``: for classes of ifmixup, which
+            have nothing else.
+    """
+    with torch.random.fork_rng(), torch.device("meta" if empty else "cpu"):
+        model: nn.Module = build(
+            "model",
+            spec,
+            in_channels=data["num_features"],
+            out_channels=data["num_outputs"],
+            edge_dim=data["edge_dim"] if settings.use_edge_attr else None,
+        )
+    return model
+
+
+def _checked_model(
+    spec: ClassSpec, settings: Settings, data: dict[str, Any], weights: dict[str, Tensor]
+) -> nn.Module:
+    """The model with its weights, if they are those of such a model.
+
+    Options are numbers in a file, and a small file must not make us build a large model: building
+    it stops as soon as it takes much more than the weights in the file.
+    """
+    ours = not foreign(spec)
+    with _Bounded(weights):
+        model = build_model(spec, settings, data, empty=ours)
+    wanted = model.state_dict()
+    more = [name for name in weights if name not in wanted]
+    _require(not more, f"it has weights that its model does not have: {more[:3]}")
+    for name, expected in wanted.items():
+        _require(name in weights, f"the weights {name} are missing")
+        given = weights[name]
+        lazy = nn.parameter.is_lazy(expected)  # it takes the shape of the weights
+        _require(
+            given.dtype == expected.dtype and (lazy or given.shape == expected.shape),
+            f"the weights {name} are {given.dtype} {list(given.shape)}, not {expected.dtype} "
+            f"{'of any shape' if lazy else list(expected.shape)}",
+        )
+    # A user's class may keep -inf in a buffer.
+    for name in wanted if ours else dict(model.named_parameters()):
+        _require(bool(weights[name].isfinite().all()), f"{name} is not finite")
+    if not ours:
+        model.load_state_dict(weights)
+        return model
+    # Only now copied: many may share the memory of one, and each would get its own.
+    memory = [value.untyped_storage() for value in weights.values()]
+    held = sum({each.data_ptr(): each.nbytes() for each in memory}.values())
+    needed = sum(value.numel() * value.element_size() for value in weights.values())
+    _require(needed <= held, "its weights are larger than the file")
+    model.load_state_dict({name: weights[name].clone() for name in wanted}, assign=True)
+    return model
+
+
+class _Bounded(TorchDispatchMode):
+    """Stop the building of a model that is much larger than the weights it is to get.
+
+    Args:
+        weights: The weights.
+    """
+
+    makes = ("empty", "zeros", "ones", "full", "rand", "new_", "repeat", "eye", "arange", "lin")
+
+    def __init__(self, weights: Mapping[str, Tensor]) -> None:
+        super().__init__()
+        self.tensors = 10_000 + 50 * len(weights)
+        self.numbers = 10_000_000 + 8 * sum(value.numel() for value in weights.values())
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        """Called for every operation of torch, before it takes memory."""
+        name = func.__name__
+        if name.startswith(self.makes) and "_like" not in name:
+            sizes = [each for each in args if isinstance(each, list | tuple)]
+            sizes = sizes or [[each] for each in args if isinstance(each, int)]
+            self.tensors -= 1
+            self.numbers -= max((abs(math.prod(size)) for size in sizes), default=1)
+            if self.tensors < 0 or self.numbers < 0:
+                raise CheckpointError("its options ask for a larger model than its weights are.")
+        return func(*args, **(kwargs or {}))
+
+
+class _damaged:
+    """Turn what goes wrong with the parts of a file into an error that names the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, KeyError):
+            problem = f"it has no {error}."
+        elif isinstance(error, AttributeError | TypeError | ValueError | RuntimeError):
+            cause = error.__cause__
+            if isinstance(error, ComponentError) and not isinstance(cause, CheckpointError):
+                raise CheckpointError(f"{self.path}: {printable(error, 500)}") from error
+            problem = str(cause if isinstance(error, ComponentError) else error)
+        else:
+            return
+        raise CheckpointError(
+            f"{self.path} is a damaged model file: {printable(problem, 500)}"
+        ) from error
 
 
 def count_of(value: Any) -> int | None:
-    """A count as a file gives it; None where it is no number, or one that nothing has so many of.
+    """A count in an untrusted file; None where it is not a count that anything can have.
 
-    Python's integers have no end, but writing one of thousands of digits is an error.
+    Python's integers are unbounded, but printing one of thousands of digits is an error.
     """
     fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
     return value if fits else None
 
 
-def empty_model(settings: Settings, data: dict[str, Any]) -> GraphModel:
-    """A model of the right shapes that takes no memory yet: its weights are to be assigned."""
-    options = settings.model_options()
-    if settings.use_edge_attr:
-        options["edge_dim"] = data["edge_dim"]
-    with torch.device("meta"):
-        return MODELS[settings.model](
-            data["num_features"], settings.hidden, settings.layers, data["num_outputs"], **options
-        )
-
-
 def _checked_data(data: Any) -> dict[str, Any]:
-    """What the file says of its data, as far as a model depends on it."""
+    """What the file tells about its data, as far as a model depends on it."""
     _require(isinstance(data, dict), "it does not say what it was trained on")
     for name in ("num_features", "num_outputs"):
         _require(_is_count(data[name]), f"its {name} is {data[name]!r}")
-    _require(data["edge_dim"] is None or _is_count(data["edge_dim"]), "its edge_dim is no number")
+    _require(
+        data["edge_dim"] is None or _is_count(data["edge_dim"]), "its edge_dim is not a number"
+    )
     _require(data["task"] in TASKS, f"its task is {data['task']!r}")
     _require(isinstance(data["metric"], str), f"its metric is {data['metric']!r}")
     check_metric(data["metric"], data["task"])
@@ -120,37 +293,30 @@ def _checked_data(data: Any) -> dict[str, Any]:
 
 def _checked_settings(values: Any) -> Settings:
     settings = Settings.of(values)
-    for name, value in settings.relevant().items():
+    for name, value in settings.to_dict().items():
         number = isinstance(value, int | float)
-        _require(not number or abs(value) < 2**63, f"its {name} is not a number to train with")
+        _require(not number or abs(value) < 2**63, f"its {name} is too large a number")
     return settings
 
 
-def _filled_model(settings: Settings, data: dict[str, Any], weights: Any) -> GraphModel:
-    """The model with its weights, if they are those of such a model."""
-    _require(isinstance(weights, dict), "it has no weights")
-    # A number in a small file must not make us build without end: each layer has its weights.
-    _require(settings.layers <= len(weights), f"it has no {settings.layers} layers")
-    model = empty_model(settings, data)
-    wanted = model.state_dict()
-    more = [name for name in weights if name not in wanted]
-    _require(not more, f"it has weights that its model has not: {more[:3]}")
-    for name, expected in wanted.items():
-        _require(isinstance(weights.get(name), Tensor), f"the weights {name} are missing")
-        given = weights[name]
-        _require(
-            given.shape == expected.shape and given.dtype == expected.dtype,
-            f"the weights {name} are {given.dtype} {list(given.shape)}, not {expected.dtype} "
-            f"{list(expected.shape)}",
-        )
-        _check_stored(given, name)
-    # Only now copied: many may share the memory of one, and would each get their own.
-    memory = [weights[name].untyped_storage() for name in wanted]
-    there = sum({each.data_ptr(): each.nbytes() for each in memory}.values())
-    needed = sum(weights[name].numel() * weights[name].element_size() for name in wanted)
-    _require(needed <= there, "its weights are larger than the file")
-    model.load_state_dict({name: weights[name].clone() for name in wanted}, assign=True)
-    return model
+def _checked_spec(values: Any, kind: str) -> ClassSpec:
+    spec = ClassSpec.of(values)
+    for name, value in spec.options:
+        number = isinstance(value, int | float)
+        _require(not number or abs(value) < 2**63, f"its {name} is too large a number")
+    if foreign(spec):
+        return spec
+    found = Component(kind, spec, find_class(kind, spec))
+    return replace(spec, options=found.with_options(**dict(spec.options)).spec.options)
+
+
+def _checked_weights(weights: Any) -> dict[str, Tensor]:
+    _require(isinstance(weights, dict) and len(weights) > 0, "it has no weights")
+    for name, value in weights.items():
+        _require(isinstance(name, str), "its weights have no names")
+        _require(isinstance(value, Tensor), f"the weights {printable(name)} are not a tensor")
+        _require(is_stored(value), f"{printable(name)} is larger than the file")
+    return weights
 
 
 def _checked_scaling(data: dict[str, Any], values: Any) -> Scaling:
@@ -163,15 +329,16 @@ def _checked_scaling(data: dict[str, Any], values: Any) -> Scaling:
             and value.is_floating_point(),
             f"its scaling {name} does not fit",
         )
-        _check_stored(value, name)
+        _require(is_stored(value), f"{name} is larger than the file")
+        _require(bool(value.isfinite().all()), f"{name} is not finite")
         _require(not name.endswith("std") or bool((value > 0).all()), f"its {name} is not positive")
     return scaling
 
 
-def _check_stored(tensor: Tensor, name: str) -> None:
-    """See that all numbers of a tensor are in the file: one may pretend to be many."""
-    _require(is_stored(tensor), f"{name} is larger than the file")
-    _require(bool(tensor.isfinite().all()), f"{name} is not finite")
+def _named(spec: ClassSpec) -> str:
+    """A class and its code, for people."""
+    code = "" if spec.source is None else f", code {spec.source[:8]}"
+    return printable(f"{spec.class_name} ({spec.target}{code})")
 
 
 def _is_count(value: Any) -> bool:

@@ -1,20 +1,31 @@
-"""Predictions for the rows of a source: one a row, in its order, with what was wrong."""
+"""Predictions for the rows of a source, in its order, and their way into CSV or JSON lines."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import csv
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import IO
 
 from torch import Tensor
 
-from ifmixup.data.parts import Part
+from ifmixup.data.load import Part
 from ifmixup.errors import InputError
 from ifmixup.prediction.predictor import BATCH_SIZE, Predictor
+from ifmixup.safe_io import atomically, printable
+
+STDOUT = "-"
+_JSON_NAMES = {"classes": "probabilities", "labels": "probabilities", "values": "values"}
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """What a model says of one row.
+    """The prediction of one row.
 
     Attributes:
         id: The row's identifier.
@@ -39,14 +50,14 @@ def predictions(
     batch_size: int = BATCH_SIZE,
     device: str = "auto",
 ) -> Iterator[Prediction]:
-    """Predict the rows of a source; no more than a part of it is in memory.
+    """Predict the rows of a source; one part of it is in memory at a time.
 
-    Each part is checked before anything of it is computed.
+    Each part is checked before its first graph is predicted.
 
     Args:
         predictor: The trained model.
-        parts: What :func:`~ifmixup.data.parts.read_in_parts` gives.
-        batch_size: How many graphs are computed at once.
+        parts: What :func:`~ifmixup.data.load.read_in_parts` gives.
+        batch_size: How many graphs at once.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
     """
     seen = 0
@@ -63,8 +74,69 @@ def predictions(
                 yield Prediction(name, next(outputs), next(doubts))
 
 
+def save_predictions(
+    rows: Iterable[Prediction],
+    output: str,
+    *,
+    task: str,
+    names: Sequence[str],
+    as_json: bool = False,
+) -> tuple[int, int]:
+    """Write predictions one by one.
+
+    Args:
+        rows: The predictions.
+        output: A file, which is replaced when all is written, or ``-`` for standard output.
+        task: ``classes``, ``labels`` or ``values``.
+        names: The names of the classes or columns.
+        as_json: Whether to write one JSON object per line instead of CSV.
+
+    Returns:
+        The number of rows, and the number of those without a prediction.
+    """
+    count = failed = 0
+    # The first one before anything is written: it shows most that can be wrong with a source.
+    rows = iter(rows)
+    rows = chain(list(islice(rows, 1)), rows)
+    with _opened(output) as stream:
+        table = csv.writer(stream, lineterminator="\n")
+        # A terminal obeys control characters; JSON escapes them anyway.
+        shown = _printable_cells if stream.isatty() else list
+        if not as_json:
+            table.writerow(shown(columns(task, names)))
+        for row in rows:
+            if as_json:
+                stream.write(json.dumps(_as_object(row, task, names)) + "\n")
+            else:
+                table.writerow(shown(_cells(row, task, names)))
+            count += 1
+            failed += row.output is None
+    return count, failed
+
+
+def columns(task: str, names: Sequence[str]) -> list[str]:
+    """The header of the CSV: ``id``, the predicted columns, ``problem``."""
+    if task == "classes":
+        return ["id", "prediction", *(f"probability_{name}" for name in names), "problem"]
+    # A column of the user's may have the name of one of ours.
+    taken = ("id", "problem")
+    own = [f"{name}_predicted" if name in taken else name for name in names]
+    return ["id", *own, "problem"]
+
+
+def check_output(output: str) -> None:
+    """Check that a file can be written, before the work of predicting."""
+    if output == STDOUT:
+        return
+    path = Path(output)
+    if path.is_dir():
+        raise InputError(f"{output} is a folder. Name a file in it, such as predictions.csv.")
+    if not path.parent.is_dir():
+        raise InputError(f"The folder {str(path.parent)!r} does not exist. Make it first.")
+
+
 def _explained(parts: Iterable[Part], predictor: Predictor) -> Iterator[Part]:
-    """The parts; where they cannot be encoded for the model, it is said what the model knows."""
+    """The parts; an error in encoding them for the model says what it was trained on."""
     try:
         yield from parts
     except InputError as error:
@@ -74,3 +146,40 @@ def _explained(parts: Iterable[Part], predictor: Predictor) -> Iterator[Part]:
 def _rows(outputs: Iterable[Tensor]) -> Iterator[list[float]]:
     for output in outputs:
         yield from output.tolist()
+
+
+def _cells(row: Prediction, task: str, names: Sequence[str]) -> list[str]:
+    cells = [row.id]
+    if task == "classes":
+        cells.append("" if row.best is None else names[row.best])
+    numbers = [""] * len(names) if row.output is None else [f"{value:.6g}" for value in row.output]
+    return [*cells, *numbers, row.problem or ""]
+
+
+def _printable_cells(cells: Iterable[str]) -> list[str]:
+    return [printable(cell, None) for cell in cells]
+
+
+def _as_object(row: Prediction, task: str, names: Sequence[str]) -> dict[str, object]:
+    told: dict[str, object] = {"id": row.id}
+    if task == "classes":
+        told["prediction"] = None if row.best is None else names[row.best]
+    numbers = None if row.output is None else dict(zip(names, row.output, strict=True))
+    return {**told, _JSON_NAMES[task]: numbers, "problem": row.problem}
+
+
+@contextmanager
+def _opened(output: str) -> Iterator[IO[str]]:
+    if output == STDOUT:
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    try:
+        with (
+            atomically(Path(output)) as unfinished,
+            # An identifier may hold what UTF-8 cannot encode, such as a lone surrogate.
+            unfinished.open("x", encoding="utf-8", errors="backslashreplace", newline="") as stream,
+        ):
+            yield stream
+    except OSError as error:
+        raise InputError(f"{output} cannot be written: {error}.") from error

@@ -1,4 +1,4 @@
-"""A trained model that answers for graphs it has not seen."""
+"""A trained model that predicts new graphs."""
 
 from __future__ import annotations
 
@@ -11,35 +11,37 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch_geometric.data import Batch, Data, InMemoryDataset
 
 from ifmixup.batch import from_batch
+from ifmixup.components import foreign
 from ifmixup.data import FeatureEncoder
+from ifmixup.edges import check_edge_index
 from ifmixup.errors import InputError, InputTypeError
-from ifmixup.nn.model import GraphModel
-from ifmixup.prediction.check_graph import check_edges, shape_of
-from ifmixup.prediction.model_file import ModelFile, empty_model, read_model_file
+from ifmixup.nn.inputs import GraphsModel
+from ifmixup.prediction.model_file import build_model, read_model_file
 from ifmixup.safe_io import printable
 from ifmixup.training.run import choose_device
 from ifmixup.training.scaling import Scaling
 from ifmixup.training.settings import Settings
-from ifmixup.training.trainer import Trainer, model_inputs
+from ifmixup.training.trainer import Trainer
 
 BATCH_SIZE = 256  # graphs
 
 
 class Predictor:
-    """A trained model with all that it needs to answer: its encoder, its scaling, its classes.
+    """A trained model with all that it needs to predict: its encoder, its scaling, its classes.
 
-    Each graph is answered for itself: which others are asked about, and in which order, makes no
-    difference but rounding.
+    Each graph is predicted for itself: up to rounding, the other graphs and their order make no
+    difference.
 
     Args:
-        model: The trained model, on the CPU.
+        model: The trained model, on the CPU; any ``nn.Module`` that is called as ``model(x,
+            edge_index, edge_weight, batch)``.
         settings: How it was trained.
         data: What it was trained on, as :meth:`PackedDataset.describe
-            <ifmixup.training.PackedDataset.describe>` gives it.
+            <ifmixup.training.packed.PackedDataset.describe>` gives it.
         scaling: What features and values were standardised by, on the CPU.
 
     Attributes:
@@ -49,7 +51,7 @@ class Predictor:
     """
 
     def __init__(
-        self, model: GraphModel, settings: Settings, data: dict[str, Any], scaling: Scaling
+        self, model: nn.Module, settings: Settings, data: dict[str, Any], scaling: Scaling
     ) -> None:
         self.model = model.eval()
         self.settings = settings
@@ -61,35 +63,39 @@ class Predictor:
         self.encoder: FeatureEncoder | None = None
         if data["encoder"] is not None:
             encoder = FeatureEncoder.of(data["encoder"])
-            # A model that reads no edge attributes shall not ask for them.
+            # A model that reads no edge attributes must not ask for them.
             self.encoder = encoder if settings.use_edge_attr else replace(encoder, edges=None)
 
     @staticmethod
-    def load(path: str | Path) -> Predictor:
-        """The model in a file that ``ifmixup train`` or :func:`ifmixup.training.train` saved.
+    def load(path: str | Path, model: Any = None) -> Predictor:
+        """The model in a file that ``ifmixup train`` or :func:`ifmixup.training.fit.train` saved.
 
-        The file is not trusted: only tensors and plain values are loaded, and all are checked.
+        The file is not trusted: only tensors and plain values are loaded, all are checked, and no
+        code is imported because of it.
+
+        Args:
+            path: The file.
+            model: The class, where the model is your own: the class itself, ``"nets.py:Net"`` or
+                ``"package.module:Net"``. Its options come from the file. Other code than that of
+                the training gives a warning.
 
         Raises:
-            CheckpointError: If the file is none of ours, or damaged.
+            CheckpointError: If the file is not a model, is damaged, or its class is needed.
         """
-        return Predictor.of_file(read_model_file(Path(path)))
+        file = read_model_file(Path(path))
+        return Predictor(file.build(model), file.settings, file.data, file.scaling)
 
     @staticmethod
-    def of_file(file: ModelFile) -> Predictor:
-        """The model of a file that has been read."""
-        return Predictor(file.model, file.settings, file.data, file.scaling)
-
-    @staticmethod
-    def of(training: Trainer) -> Predictor:
+    def of(trainer: Trainer) -> Predictor:
         """The model of a training as it is now; the training may go on without it."""
-        data = training.data.describe()
-        model = empty_model(training.settings, data)
-        # Cloned one by one: they are views of one tensor, which each of them would be saved with.
-        weights = {k: v.detach().cpu().clone() for k, v in training.model.state_dict().items()}
-        model.load_state_dict(weights, assign=True)
-        scaling = Scaling(*(each.cpu() for each in training.scaling.to_dict().values()))
-        return Predictor(model, training.settings, data, scaling)
+        data, spec = trainer.data.describe(), trainer.model_spec
+        ours = not foreign(spec)
+        model = build_model(spec, trainer.settings, data, empty=ours)
+        # Cloned one by one: they may be views of one tensor, which each would be pickled with.
+        weights = {k: v.detach().cpu().clone() for k, v in trainer.model.state_dict().items()}
+        model.load_state_dict(weights, assign=ours)
+        scaling = Scaling(*(each.cpu() for each in trainer.scaling.to_dict().values()))
+        return Predictor(model, trainer.settings, data, scaling)
 
     def predict(
         self,
@@ -98,14 +104,13 @@ class Predictor:
         *,
         device: str = "auto",
     ) -> Iterator[Tensor]:
-        """What the model says of graphs, batch by batch, in the order of the graphs.
+        """Predict graphs, batch by batch, in the order of the graphs.
 
-        What is in memory, a list or a dataset, is checked as a whole before anything is computed.
-        Of anything else no more than a batch is held in memory, and each batch is checked when it
-        comes.
+        A list or a dataset is checked as a whole before anything is computed. Of any other iterable
+        one batch at a time is read, checked and predicted.
 
         Args:
-            graphs: A PyG dataset, a list of ``Data``, or anything that gives one after the other.
+            graphs: A PyG dataset, a list of ``Data``, or an iterable of them.
             batch_size: How many graphs at once.
             device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
 
@@ -116,7 +121,7 @@ class Predictor:
         if isinstance(graphs, Data):
             raise InputTypeError("Expected several graphs; got one. Put it into a list: [graph].")
         if isinstance(graphs, Sequence | np.ndarray | InMemoryDataset):
-            # Here and not in a generator, which does nothing before it is asked for a batch.
+            # Not in a generator, which would check nothing before it is asked for a batch.
             return self.answer(self.prepared(graphs), batch_size, device=device)
         batches = enumerate(_batches(graphs, batch_size))
         prepared = (
@@ -131,18 +136,18 @@ class Predictor:
 
         Args:
             graphs: The graphs.
-            first: The number of the first of them, for messages.
+            first: The index of the first one, for messages.
 
         Raises:
-            InputError: If they do not fit; the message says what was given and what the model
-                was trained on.
+            InputError: If they do not fit; the message has what was given and what the model was
+                trained on.
         """
         self.check_encoder(getattr(graphs, "encoder", None))
         several = list(graphs)
-        for place, graph in enumerate(several, first):
+        for index, graph in enumerate(several, first):
             if not isinstance(graph, Data):
                 raise InputTypeError(
-                    f"Expected PyG Data; graph {place} is a {type(graph).__name__}."
+                    f"Expected PyG Data; graph {index} is a {type(graph).__name__}."
                 )
         keys = ("x", "edge_attr") if self.settings.use_edge_attr else ("x",)
         if self.encoder is not None and any(_has_categories(graph, keys) for graph in several):
@@ -150,9 +155,9 @@ class Predictor:
                 several = self.encoder.transform(several)
             except InputError as error:
                 raise InputError(f"{error} {self.trained_on()}") from error
-        read = [self._read(place, graph) for place, graph in enumerate(several, first)]
+        read = [self._read(index, graph) for index, graph in enumerate(several, first)]
         if any("edge_weight" in graph for graph in read):
-            # PyG batches what the first graph has: a weight must not depend on the company.
+            # PyG batches what the first graph has, and no graph must depend on the others.
             for graph in read:
                 if "edge_weight" not in graph:
                     graph.edge_weight = graph.x.new_ones(graph.num_edges)
@@ -161,34 +166,34 @@ class Predictor:
     def answer(
         self, prepared: Iterable[Data], batch_size: int = BATCH_SIZE, *, device: str = "auto"
     ) -> Iterator[Tensor]:
-        """What the model says of graphs that :meth:`prepared` has made fit."""
+        """Predict graphs that were :meth:`prepared`."""
         if batch_size < 1:
             raise InputError(f"batch_size must be at least 1; got {batch_size}.")
-        there = choose_device(device)
-        # A copy where it moves, so that the model at rest is on the CPU, for any machine.
-        model = self.model if there.type == "cpu" else copy.deepcopy(self.model).to(there)
-        return (self._outputs(model, batch, there) for batch in _batches(prepared, batch_size))
+        target = choose_device(device)
+        # A copy for another device: the predictor itself stays on the CPU, for any machine.
+        model = self.model if target.type == "cpu" else copy.deepcopy(self.model).to(target)
+        called = GraphsModel(model)
+        return (self._outputs(called, batch, target) for batch in _batches(prepared, batch_size))
 
     def doubt(self, graph: Data) -> str | None:
-        """What makes the answer for a graph that was :meth:`prepared` doubtful; None if nothing.
+        """Why the prediction of a graph that was :meth:`prepared` is doubtful; None if it is not.
 
-        The categories of a node that the training graphs did not have are zeros here.
+        Categories that the training graphs did not have are zeros here.
         """
-        place, doubts = 0, []
+        start, doubts = 0, []
         for column in self.encoder.nodes if self.encoder is not None else ():
             if column.kinds is not None:
-                unknown = int((graph.x[:, place : place + column.width] == 0).all(1).sum())
+                unknown = int((graph.x[:, start : start + column.width] == 0).all(1).sum())
                 if unknown:
                     nodes = "1 node" if unknown == 1 else f"{unknown} nodes"
                     doubts.append(f"{nodes} of an unknown {column.name}")
-            place += column.width
+            start += column.width
         return f"{' and '.join(doubts)}: not in the training data" if doubts else None
 
-    def _outputs(self, model: GraphModel, batch: list[Data], device: torch.device) -> Tensor:
+    def _outputs(self, model: GraphsModel, batch: list[Data], device: torch.device) -> Tensor:
         with torch.no_grad():
             graphs = from_batch(Batch.from_data_list(batch).to(device))
-            # doubles on the CPU: not every device has them
-            return self._meaning(model(**model_inputs(graphs, mirrored=False)).cpu().double())
+            return self._meaning(model(graphs).cpu().double())  # not every device has doubles
 
     def _meaning(self, out: Tensor) -> Tensor:
         if self.task == "classes":
@@ -196,7 +201,7 @@ class Predictor:
         return out.sigmoid() if self.task == "labels" else self.scaling.outputs(out)
 
     def check_encoder(self, other: FeatureEncoder | None) -> None:
-        """See that a dataset was not encoded otherwise: features of the same width may differ."""
+        """Check that a dataset was not encoded otherwise: features of equal width may differ."""
         if other is None:
             return
         mine = None if self.encoder is None else self._kinds(self.encoder)
@@ -204,7 +209,7 @@ class Predictor:
         if mine == theirs or (mine is None and not any(theirs)):
             return
         raise InputError(
-            "These graphs were encoded by themselves, and not as the model's training graphs. "
+            "These graphs were encoded by themselves, not like the model's training graphs. "
             "Load them with encoder=predictor.encoder, or give graphs that are not encoded. "
             f"{self.trained_on()}"
         )
@@ -214,44 +219,40 @@ class Predictor:
         edges = (encoder.edges or ()) if self.settings.use_edge_attr else ()
         return [column.kinds for column in (*encoder.nodes, *edges)]
 
-    def _read(self, place: int, graph: Data) -> Data:
-        """The part of a graph that the model reads, standardised."""
+    def _read(self, index: int, graph: Data) -> Data:
+        """The part of a graph that the model reads, checked and standardised."""
         width, edge_dim = self.data["num_features"], self.data["edge_dim"]
         x, edge_attr = graph.get("x"), graph.get("edge_attr")
         if x is None or x.dim() != 2 or x.size(1) != width or not x.is_floating_point():
-            given = "no node features x" if x is None else f"x of {shape_of(x)}"
+            given = "no node features x" if x is None else f"x of {_shape_of(x)}"
             raise InputError(
-                f"Graph {place} has {given}, but the model takes floats [nodes, {width}]. "
+                f"Graph {index} has {given}, but the model takes floats [nodes, {width}]. "
                 f"{self.trained_on()}"
             )
         if not bool(x.isfinite().all()):
             raise InputError(
-                f"The features x of graph {place} are not all finite. Fill in what is missing "
+                f"The features x of graph {index} are not all finite. Fill in what is missing "
                 f"(NaN), or leave the graph out."
             )
-        check_edges(place, graph)
-        kept = {"x": self.scaling.features(x.to(self.scaling.x_mean))}
-        edge_index = graph.get("edge_index")
-        kept["edge_index"] = x.new_empty(2, 0).long() if edge_index is None else edge_index
-        if graph.get("edge_weight") is not None:
-            kept["edge_weight"] = graph.edge_weight
+        kept = {"x": self.scaling.features(x.to(self.scaling.x_mean)), **_edges(index, graph)}
+        count = kept["edge_index"].size(1)
         if self.settings.use_edge_attr:
-            if edge_attr is None and not graph.num_edges:
+            if edge_attr is None and not count:
                 edge_attr = x.new_empty(0, edge_dim)
             shape = None if edge_attr is None else tuple(edge_attr.shape)
-            if shape != (graph.num_edges, edge_dim) or not edge_attr.is_floating_point():
+            if shape != (count, edge_dim) or not edge_attr.is_floating_point():
                 given = (
-                    "no edge_attr" if edge_attr is None else f"edge_attr of {shape_of(edge_attr)}"
+                    "no edge_attr" if edge_attr is None else f"edge_attr of {_shape_of(edge_attr)}"
                 )
                 raise InputError(
-                    f"Graph {place} has {given}, but the model takes floats "
-                    f"[{graph.num_edges} edges, {edge_dim}]. {self.trained_on()}"
+                    f"Graph {index} has {given}, but the model takes floats "
+                    f"[{count} edges, {edge_dim}]. {self.trained_on()}"
                 )
             kept["edge_attr"] = edge_attr.to(self.scaling.x_mean)
         return Data(**kept)
 
     def trained_on(self) -> str:
-        """What the model knows, as a sentence for messages."""
+        """What the model was trained on, as a sentence for messages."""
         told = f"It was trained on {self.data['name']}, with {self.data['num_features']} features"
         if self.encoder is not None:
             names = self.encoder.feature_names
@@ -267,7 +268,7 @@ def _batches(graphs: Iterable[Data], size: int) -> Iterator[list[Data]]:
 
 
 def _has_categories(graph: Data, keys: Sequence[str]) -> bool:
-    """Whether a graph has features that are yet to be encoded."""
+    """Whether a graph has features that must be encoded first."""
     if "node_kinds" in graph:
         return True
     found = [graph.get(key) for key in keys]
@@ -275,3 +276,29 @@ def _has_categories(graph: Data, keys: Sequence[str]) -> bool:
         isinstance(each, Tensor) and (each.dim() == 1 or not each.is_floating_point())
         for each in found
     )
+
+
+def _edges(index: int, graph: Data) -> dict[str, Tensor]:
+    """The edges of a graph and their weights, checked."""
+    where, nodes = f"Graph {index}", graph.x.size(0)
+    edge_index, weight = graph.get("edge_index"), graph.get("edge_weight")
+    if not nodes:
+        raise InputError(f"{where} has no nodes; at least one is needed.")
+    if edge_index is None:
+        edge_index = graph.x.new_empty(2, 0).long()
+    check_edge_index(edge_index, nodes, where=where)
+    if weight is None:
+        return {"edge_index": edge_index}
+    if weight.shape != edge_index.shape[1:] or not weight.is_floating_point():
+        raise InputError(
+            f"{where}: edge_weight must be floats of shape [{edge_index.size(1)}], one per edge; "
+            f"got {_shape_of(weight)}."
+        )
+    if not bool((weight.isfinite() & (weight >= 0)).all()):
+        raise InputError(f"{where}: edge_weight must be finite and not negative.")
+    return {"edge_index": edge_index, "edge_weight": weight}
+
+
+def _shape_of(tensor: Tensor) -> str:
+    """The type and shape of a tensor, for messages: ``float32 [5, 3]``."""
+    return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"

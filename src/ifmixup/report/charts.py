@@ -10,8 +10,7 @@ import numpy as np
 from torch import Tensor
 
 from ifmixup.data import load
-from ifmixup.data.find import find
-from ifmixup.data.names import canonical
+from ifmixup.data.catalog import canonical, find
 from ifmixup.errors import DatasetError
 from ifmixup.paper.dataset_table import SIZES_OF, GraphSizes
 from ifmixup.paper.dataset_table import graph_sizes as count_sizes

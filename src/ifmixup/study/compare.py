@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from torch_geometric.data import Data
 
-from ifmixup.components import Component, foreign, resolve_all, set_options
+from ifmixup.components import Component, resolve_all
 from ifmixup.data import load
 from ifmixup.errors import InputError, unknown_name
 from ifmixup.safe_io import folder_name
@@ -23,10 +23,10 @@ from ifmixup.study.protocols import needs_validation
 from ifmixup.study.run import Runner, changed_code
 from ifmixup.study.splits import Splits, load_splits, make_splits, own_splits
 from ifmixup.study.store import Store
-from ifmixup.study.study import Candidate, Study, make_trial, save_studies
+from ifmixup.study.study import Study, make_trial, save_studies
 from ifmixup.training.packed import PackedDataset, pack
-from ifmixup.training.recommended import recommended
-from ifmixup.training.settings import Settings, setting_types
+from ifmixup.training.recommended import starting_point
+from ifmixup.training.settings import Settings
 
 DEFAULT_FOLDER = Path("ifmixup-runs")
 BASELINE = "none"
@@ -52,6 +52,7 @@ def compare(
     retry_failed: bool = False,
     progress: bool = True,
     settings: Settings | None = None,
+    config: Mapping[str, Any] | None = None,
     **changes: Any,
 ) -> Comparison:
     """Train every model with every method on the same folds, and compare with ``none``.
@@ -86,6 +87,7 @@ def compare(
         progress: Whether to show how far it is.
         settings: How to train; by default what is recommended for the dataset and the model
             (:mod:`ifmixup.training.recommended`).
+        config: What ``study.json`` says of how the study was made: plain values by name.
         **changes: Settings and options by name, such as ``epochs=100`` or ``num_layers=3``. An
             option goes to every model and method that has it.
     """
@@ -117,7 +119,8 @@ def compare(
         )
         if runner.pending(study.specs()):
             runner.check(study)
-        study = replace(study, notes=(*changed_code(study, store), *study.notes))
+        notes = (*changed_code(study, store), *study.notes)
+        study = replace(study, notes=notes, config=dict(config or {}))
         cut.save_in(place)
         if search == "halving":
             study = halve(study, store, runner.execute)
@@ -160,14 +163,13 @@ def plan(
     changes, grid = changes or {}, grid or {}
     components = [*found_models, *found_methods]
     check_names([*changes, *(n for names in check_grid(grid) for n in names)], components)
-    own = {name: value for name, value in changes.items() if name in setting_types()}
-    options = {name: value for name, value in changes.items() if name not in own}
     baseline = next((m for m in found_methods if m.name == BASELINE), found_methods[0])
     trials = []
     for protocol in chosen:
         for model in found_models:
             for method in found_methods:
-                candidates = _candidates(data, model, method, settings, own, options, grid)
+                start = starting_point(data, model, method, changes, settings=settings)
+                candidates = expand(start.settings, start.model, start.method, grid)
                 against = None if method is baseline else f"{model.name} {baseline.name}"
                 trials.append(
                     make_trial(
@@ -190,31 +192,6 @@ def plan(
         trials=tuple(trials),
         notes=tuple(_notes(data, splits, found_methods)),
     )
-
-
-def _candidates(
-    data: PackedDataset,
-    model: Component,
-    method: Component,
-    settings: Settings | None,
-    own: dict[str, Any],
-    options: dict[str, Any],
-    grid: Grid,
-) -> list[Candidate]:
-    """The settings to choose from for one model and method."""
-    start = recommended(data, model, method)
-    changed = set_options([start.model, start.method], options)
-    base = (settings or start.settings).with_(**own)
-    if base.use_edge_attr is None:
-        base = base.with_(use_edge_attr=_takes_edge_attr(model) and data.edge_dim is not None)
-    return expand(base, *changed, grid)
-
-
-def _takes_edge_attr(model: Component) -> bool:
-    """Whether a model of the user's asks for edge attributes."""
-    import inspect
-
-    return foreign(model.spec) and "edge_attr" in inspect.signature(model.cls.forward).parameters
 
 
 def _splits(

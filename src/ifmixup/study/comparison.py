@@ -18,6 +18,7 @@ from ifmixup.safe_io import atomically, printable, printable_lines
 from ifmixup.study.protocols import Reading, read
 from ifmixup.study.record import Record
 from ifmixup.study.statistics import Difference, holm, paired_difference, verdict
+from ifmixup.study.store import explained
 from ifmixup.study.study import Candidate, Study, Trial
 from ifmixup.study.table import UNKNOWN, Table, difference_text, metric_text
 from ifmixup.training.run import RunResult
@@ -253,13 +254,13 @@ class Comparison:
         return "\n".join([*lines, *self.study.notes])
 
     def save(self) -> list[Path]:
-        """Write the table beside the runs in every format, named after the study."""
+        """Write the table beside the runs in every format, as ``table.md`` and so on."""
         if self.folder is None:
             return []
         paths = []
         for name, suffix in FORMATS.items():
             path = self.folder / f"table{suffix}"
-            with atomically(path) as unfinished:
+            with explained(path), atomically(path) as unfinished:
                 unfinished.write_text(self.table(name), encoding="utf-8")
             paths.append(path)
         return paths
@@ -305,10 +306,10 @@ class Comparison:
             table.add_column("±\nrepeats", justify="right", no_wrap=True)
         table.add_column("last\nepoch", justify="right", no_wrap=True)
         if compared:
-            bases = {row.trial.against for row in self.rows if row.difference is not None}
-            methods = {b.rpartition(" ")[2] for b in bases if b}
+            bases = [self.study.against(row.trial) for row in self.rows]
+            methods = {base.method for base in bases if base is not None}
             other = methods.pop() if len(methods) == 1 else "baseline"
-            table.add_column(f"difference to\n{other} [95 %]", no_wrap=True)
+            table.add_column(Text(f"difference to\n{printable(other)} [95 %]"), no_wrap=True)
             table.add_column("verdict", min_width=10)  # the longest word
         group = None
         for row in self.rows:
@@ -441,7 +442,8 @@ def _best(readings: Sequence[tuple[Trial, Reading]]) -> set[int]:
 def _sentence(row: Row) -> str:
     """A comparison in words."""
     found, trial = row.difference, row.trial
-    assert found is not None and row.adjusted_p is not None
+    assert found is not None
+    assert row.adjusted_p is not None
     p = "unknown" if math.isnan(row.adjusted_p) else f"{row.adjusted_p:.2g}"
     unit = difference_unit(row.metric)
     if not higher_is_better(row.metric):

@@ -34,7 +34,7 @@ _MOST = 10_000  # settings: more is a slip of the keyboard
 
 
 def load_grid(grid: str | os.PathLike[str] | Grid | None) -> Grid:
-    """A grid from ``"paper"``, a TOML or YAML file of lists by name, or a mapping; none is empty."""
+    """A grid: ``"paper"``, a TOML or YAML file of lists by name, or a mapping; None is empty."""
     if grid is None:
         return {}
     if isinstance(grid, Mapping):
@@ -56,11 +56,12 @@ def expand(settings: Settings, model: Component, method: Component, grid: Grid) 
         grid: Lists of values by name. A name such as ``alpha,beta`` takes lists of pairs and
             changes both together.
     """
+    checked = check_grid(grid)
     for component in (model, method):
-        check_complete(component, allow=grid)
+        check_complete(component, allow=[name for names in checked for name in names])
     entries = [
         changes
-        for names, changes in check_grid(grid).items()
+        for names, changes in checked.items()
         if any(n in setting_types() or model.takes(n) or method.takes(n) for n in names)
     ]
     if math.prod(len(changes) for changes in entries) > _MOST:

@@ -59,7 +59,10 @@ class Runner:
         seen = set()
         for trial in study.trials:
             for each in trial.candidates:
-                what = (trial.data, each.model, each.method, each.settings.use_edge_attr)
+                # Of the settings only these decide whether a training can begin.
+                own = each.settings
+                kind = (own.use_edge_attr, own.label_smoothing > 0, own.recompute_bn)
+                what = (trial.data, each.model, each.method, kind)
                 if what not in seen:
                     seen.add(what)
                     preflight(each.settings, each.model, each.method, self.data[trial.data])

@@ -158,7 +158,8 @@ class Store:
         """Every run, or what is wrong with it, by key: to save what can be saved of a store."""
         for key in sorted(self.keys(), key=repr):
             try:
-                yield key, self.get([key])[key]
+                found = self.get([key])
+                yield key, found[key] if key in found else StoreError("its key is not text")
             except StoreError as error:
                 yield key, error
 

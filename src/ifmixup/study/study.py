@@ -7,6 +7,7 @@ trials by one function (:mod:`ifmixup.study.comparison`). Nothing is guessed fro
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,9 +20,10 @@ from ifmixup.safe_io import atomically
 from ifmixup.study.protocols import Pair, needs_validation
 from ifmixup.study.splits import Splits
 from ifmixup.training.packed import PackedDataset
-from ifmixup.training.run_spec import Fold, RunSpec, digest
+from ifmixup.training.run_spec import Fold, RunSpec
 from ifmixup.training.settings import Settings
-from ifmixup.values import as_type, same_names, short
+from ifmixup.training.task import TITLES
+from ifmixup.values import as_type, decode_number, same_names, short
 
 FILE_NAME = "study.json"
 FORMAT = 1
@@ -159,17 +161,11 @@ class Trial:
         candidates = tuple(map(Candidate.of, _list(values["candidates"])))
         if not folds or len(keys) != len(candidates) or {len(k) for k in keys} != {len(folds)}:
             raise InputError(f"the trial {short(values['name'])} has not one key per run")
-        ratio = as_type("test_ratio", values["test_ratio"], float)
-        assert isinstance(ratio, float)
-        return Trial(
-            **{
-                **values,
-                "candidates": candidates,
-                "folds": folds,
-                "keys": keys,
-                "test_ratio": ratio,
-            }
-        )
+        ratio = decode_number(values["test_ratio"])
+        if not 0 <= ratio < math.inf:
+            raise InputError(f"{short(ratio)} is not a number of test graphs by training graphs")
+        parts = {"candidates": candidates, "folds": folds, "keys": keys, "test_ratio": ratio}
+        return Trial(**{**values, **parts})
 
 
 @dataclass(frozen=True)
@@ -244,10 +240,12 @@ class Study:
     def of(values: Any) -> Study:
         """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
         same_names("A study", _mapping(values), Study.__dataclass_fields__)
+        if values["metric"] not in TITLES:
+            raise unknown_name("metric", short(values["metric"]), TITLES)
         return Study(
             _text(values["name"]),
             _text(values["title"]),
-            _text(values["metric"]),
+            values["metric"],
             tuple(map(Trial.of, _list(values["trials"]))),
             tuple(map(_text, _list(values["notes"]))),
             _mapping(values["config"]),
@@ -309,14 +307,13 @@ def folds_of(splits: Splits, protocol: str) -> list[Fold]:
 def save_studies(folder: Path, studies: Iterable[Study]) -> None:
     """Write studies into a folder's ``study.json``, beside those that are there.
 
-    The same study again replaces itself, and so does one that has all runs of an earlier one: with
-    more folds or more methods it is the same question, answered better.
+    The same study again replaces itself, and so does one of the same name that has all trials and
+    runs of an earlier one: with more folds or methods it is the same question, answered better.
     """
-    kept = {digest(study.to_dict()["trials"]): study for study in load_studies(folder)}
+    kept = load_studies(folder)
     for study in studies:
-        kept = {key: each for key, each in kept.items() if not each.keys <= study.keys}
-        kept[digest(study.to_dict()["trials"])] = study
-    content = {"format": FORMAT, "studies": [each.to_dict() for each in kept.values()]}
+        kept = [*(each for each in kept if not _covers(study, each)), study]
+    content = {"format": FORMAT, "studies": [each.to_dict() for each in kept]}
     path = folder / FILE_NAME
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -337,8 +334,11 @@ def load_studies(folder: Path) -> list[Study]:
         if path.stat().st_size > MAX_BYTES:
             raise StoreError(f"{path} is too large for a {FILE_NAME}.")
         content = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise InputError(f"its format is not {FORMAT}")
+        written = content.get("format") if isinstance(content, dict) else None
+        if type(written) is int and written > FORMAT:
+            raise InputError(f"a newer ifmixup wrote it (format {written}): upgrade ifmixup")
+        if written != FORMAT:
+            raise InputError(f"it is not a {FILE_NAME} of ifmixup (format {FORMAT})")
         return [Study.of(values) for values in _list(content.get("studies"))]
     except FileNotFoundError:
         return []
@@ -347,6 +347,19 @@ def load_studies(folder: Path) -> list[Study]:
             f"{path} cannot be read: {error}. Give the command that made the study again: it goes "
             f"on from the stored runs, and writes the file anew once this one is moved away."
         ) from error
+
+
+def _covers(study: Study, earlier: Study) -> bool:
+    """Whether a study has every trial of an earlier one, with all its runs."""
+    runs = {_question(trial): {k for keys in trial.keys for k in keys} for trial in study.trials}
+    return study.name == earlier.name and all(
+        runs.get(_question(trial), set()).issuperset(k for keys in trial.keys for k in keys)
+        for trial in earlier.trials
+    )
+
+
+def _question(trial: Trial) -> tuple[str | None, ...]:
+    return trial.data, trial.protocol, trial.model, trial.method, trial.name, trial.against
 
 
 def find_study(studies: Sequence[Study], name: str | None) -> list[Study]:

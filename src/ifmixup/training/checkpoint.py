@@ -13,7 +13,7 @@ import torch
 from ifmixup.errors import CheckpointError
 from ifmixup.safe_io import atomically
 
-FORMAT, VERSION = "ifmixup-checkpoint", 3
+FORMAT, VERSION = "ifmixup-checkpoint", 4
 
 
 @dataclass(frozen=True)
@@ -21,12 +21,14 @@ class Checkpoint:
     """What a checkpoint holds.
 
     Attributes:
-        about: Plain values that say what was trained, on what. ``data`` is what
-            :meth:`~ifmixup.training.PackedDataset.describe` gives, ``settings`` how it was trained,
-            ``versions`` what was installed, ``measured`` the metrics on graphs that
-            were held out; see :func:`ifmixup.training.fit.describe`.
-        state: What :meth:`~ifmixup.training.Trainer.state_dict` gave: ``model`` has the weights,
-            ``scaling`` what features and values were standardised by.
+        about: Plain values that say what was trained, and on what data. ``data`` is what
+            :meth:`PackedDataset.describe <ifmixup.training.packed.PackedDataset.describe>` gives,
+            ``settings`` how it was trained, ``model`` and ``method`` the classes and their options
+            (:class:`~ifmixup.components.ClassSpec`; never code), ``versions`` what was installed,
+            ``measured`` the metrics on graphs that were held out; see
+            :func:`ifmixup.training.fit.describe`.
+        state: What :meth:`Trainer.state_dict <ifmixup.training.trainer.Trainer.state_dict>` gave:
+            ``model`` has the weights, ``scaling`` what features and values were standardised by.
     """
 
     about: dict[str, Any]
@@ -34,7 +36,7 @@ class Checkpoint:
 
 
 def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
-    """Write a checkpoint so that whoever looks sees the old one or the new one, never half."""
+    """Write a checkpoint; a reader sees the old one or the new one, never half of it."""
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -42,13 +44,13 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         "state": checkpoint.state,
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Given a name, torch.save would write it into the file, and no two would be the same.
+    # Given a path, torch.save would write its name into the file, and no two would be the same.
     with atomically(path) as unfinished, unfinished.open("xb") as stream:
         torch.save(content, stream)
 
 
 def _check_size(path: Path) -> None:
-    """See that a file unpacks to no more than it is: ``torch.save`` does not compress."""
+    """Check that a file unpacks to no more than its own size: ``torch.save`` does not compress."""
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
     unpacked = sum(member.file_size for member in members)
@@ -63,7 +65,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
     """Read a checkpoint. The file is not trusted: only tensors and plain values are loaded.
 
     Raises:
-        CheckpointError: If the file is not there, not a checkpoint of ours, or of a later version.
+        CheckpointError: If the file is missing, not a checkpoint of ifmixup, or of another version.
     """
     try:
         _check_size(path)
@@ -73,9 +75,9 @@ def load_checkpoint(path: Path) -> Checkpoint:
     except pickle.UnpicklingError as error:  # torch's advice in it is to trust the file
         raise CheckpointError(
             f"{path} is not a checkpoint of ifmixup: it holds more than tensors and plain values, "
-            f"and is not trusted with that. Is it a file of graphs, or of another program?"
+            f"which is not loaded. Is it a file of graphs, or of another program?"
         ) from error
-    # A file that is no checkpoint makes the unpickler raise nearly anything.
+    # Of a file that is something else, the unpickler may raise nearly any error.
     except Exception as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise CheckpointError(f"{path} is not a checkpoint of ifmixup: {reason}") from error

@@ -14,12 +14,12 @@ class BestWeights:
     """Keeps the weights of the epoch that was best on the validation graphs.
 
     Args:
-        patience: After so many epochs without a better one it is :attr:`over`; None: never.
+        patience: After so many epochs without a better one it is :attr:`over`; None for never.
 
     Attributes:
         epoch: The best epoch so far, counted from 1.
         waited: How many epochs ago that was.
-        restored: Whether the model has the best weights, so there is no going on.
+        restored: Whether the model has the best weights, and is not trained any more.
     """
 
     def __init__(self, patience: int | None = None) -> None:
@@ -35,7 +35,7 @@ class BestWeights:
 
     @property
     def over(self) -> bool:
-        """Whether there is no hope of a better epoch."""
+        """Whether the training is to stop."""
         return self.restored or (self.patience is not None and self.waited >= self.patience)
 
     def update(self, trainer: Trainer) -> None:
@@ -48,7 +48,7 @@ class BestWeights:
         self.waited = trainer.epoch - self.epoch
 
     def restore(self, trainer: Trainer) -> None:
-        """Set the model to the best weights, and the latest metrics to those it had then."""
+        """Set the model to the best weights, and the latest metrics to those of that epoch."""
         if not self.restored:
             trainer.model.load_state_dict(self.weights)
             trainer.latest = self.latest

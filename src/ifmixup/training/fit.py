@@ -14,12 +14,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from torch import Tensor
 
-from ifmixup.components import ClassSpec
+from ifmixup.components import ClassSpec, foreign
 from ifmixup.errors import CheckpointError, InputError
 from ifmixup.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from ifmixup.training.early_stopping import BestWeights
 from ifmixup.training.metrics import number_known
 from ifmixup.training.packed import PackedDataset
+from ifmixup.training.preflight import preflight
 from ifmixup.training.run import choose_device, reproducible, versions
 from ifmixup.training.run_spec import digest
 from ifmixup.training.settings import Settings
@@ -47,20 +48,22 @@ def train(
 ) -> Trainer:
     """Train a model; with ``save`` it survives being stopped at any moment.
 
+    A model or a method of the user's is tried on a few graphs first.
+
     Args:
         settings: How to train.
-        model: The model and its options.
+        model: The model and its options; see :func:`ifmixup.components.resolve`.
         method: The method and its options.
         data: The packed dataset.
         train: The graphs to train on, as indices into the dataset.
-        validation: The graphs that choose the epoch: the model that comes back has the weights of
-            the best one. Without them it has those of the last one.
-        test: The graphs to look at after every epoch, which choose nothing.
+        validation: The graphs that choose the epoch: the trained model has the weights of the best
+            one. Without them it has those of the last one.
+        test: The graphs to evaluate after every epoch, which choose nothing.
         patience: Stop after so many epochs without a better one; needs ``validation``.
         seed: Seeds everything that is drawn.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
         save: Where checkpoints go.
-        resume: Go on from the checkpoint at ``save``, if there is one; the end is the same as
+        resume: Go on from the checkpoint at ``save``, if there is one; the result is the same as
             without the interruption.
         each_epoch: Called after each epoch.
     """
@@ -68,6 +71,8 @@ def train(
     about = describe(settings, model, method, data, train, seed)
     if best is not None and validation is not None:
         about |= {"validated_on": digest(validation.tolist()), "patience": patience}
+    if foreign(model) or foreign(method):
+        preflight(settings, model, method, data)
     with reproducible():
         trainer = Trainer(
             settings,
@@ -106,7 +111,7 @@ def describe(
     train: Tensor,
     seed: int,
 ) -> dict[str, Any]:
-    """What a checkpoint says of itself: everything that its weights depend on."""
+    """What a checkpoint tells about itself: everything that its weights depend on."""
     return {
         "data": data.describe(),
         "fingerprint": data.fingerprint,
@@ -126,8 +131,8 @@ def _best_weights(
         known = number_known(data.y[validation.to(data.y.device)])
         if data.task != "classes" and not int(known):
             raise InputError(
-                f"None of the {validation.numel()} validation graphs of {data.name} has a target y "
-                f"that is known, so that no epoch is better than another. Choose others."
+                f"None of the {validation.numel()} validation graphs of {data.name} has a known "
+                f"target y, so no epoch is better than another. Choose others."
             )
         return BestWeights(patience)
     if patience is not None:
@@ -144,14 +149,15 @@ def _checkpoint(about: dict[str, Any], trainer: Trainer, best: BestWeights | Non
         state["best"] = best.state_dict()
     measured = _measured(trainer, best)
     saved = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    about = {**about, "versions": versions(), "saved": saved, "measured": measured}
-    return Checkpoint(about, state)
+    parameters = sum(each.numel() for each in trainer.model.parameters())
+    about = {**about, "parameters": parameters, "versions": versions(), "saved": saved}
+    return Checkpoint({**about, "measured": measured}, state)
 
 
 def _measured(trainer: Trainer, best: BestWeights | None) -> dict[str, Any] | None:
-    """What the model's weights do on graphs that were held out; None if there are none.
+    """The metrics of the model's weights on graphs that were held out; None if there are none.
 
-    The graphs that chose the epoch speak only where there are no others: they flatter it.
+    Those on the graphs that chose the epoch, which flatter it, only where there are no others.
     """
     for part in ("test", "validation"):
         if part in trainer.latest:
@@ -176,22 +182,32 @@ def _resume(path: Path, about: dict[str, Any], trainer: Trainer, best: BestWeigh
 
 
 def _check_same(path: Path, stored: dict[str, Any], wanted: dict[str, Any]) -> None:
-    """See that a checkpoint is of this trainer: other settings would not resume it."""
+    """Check that a checkpoint is of this training: with anything else it cannot go on."""
     for name in dict.fromkeys([*wanted, "validated_on"]):
-        old, value = stored.get(name), wanted.get(name)
-        if old == value:
+        old, new = stored.get(name), wanted.get(name)
+        if name in ("model", "method"):
+            old, new = _identity(old), _identity(new)
+        if old == new:
             continue
-        if isinstance(old, dict) and isinstance(value, dict):
-            differ = sorted(k for k in {*old, *value} if old.get(k) != value.get(k))
-            changes = ", ".join(f"{k} was {old.get(k)}, is {value.get(k)}" for k in differ)
+        if isinstance(old, dict) and isinstance(new, dict):
+            differ = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
+            changes = ", ".join(f"{key} was {old.get(key)}, is {new.get(key)}" for key in differ)
             raise CheckpointError(
                 f"{path} was trained with other {name}: {changes}. Resume with the same {name}, "
                 f"or save to another file."
             )
         raise CheckpointError(
-            f"{path} is of another trainer: {name} was {old}, is {value}. Resume with the same, "
+            f"{path} is of another training: {name} was {old}, is {new}. Resume with the same, "
             f"or save to another file."
         )
+
+
+def _identity(values: Any) -> Any:
+    """What the weights depend on of a model or a method, by name: neither label nor path."""
+    if not isinstance(values, dict) or not isinstance(values.get("options"), dict):
+        return values
+    name = str(values.get("target")).rpartition(":")[2]
+    return {"class": name, "code": values.get("source"), **values["options"]}
 
 
 @contextmanager

@@ -27,7 +27,7 @@ def loss_of(task: str, label_smoothing: float = 0.0) -> Callable[[Tensor, Tensor
         return _LOSSES[task]
     if task != "classes":
         raise InputError(f"label_smoothing is for classes; the targets here are {task}.")
-    return partial(F.cross_entropy, label_smoothing=label_smoothing)
+    return partial(cross_entropy, label_smoothing=label_smoothing)
 
 
 def number_known(y: Tensor) -> Tensor:
@@ -35,12 +35,15 @@ def number_known(y: Tensor) -> Tensor:
     return (~y.isnan()).sum()
 
 
-def cross_entropy(out: Tensor, y: Tensor) -> Tensor:
+def cross_entropy(out: Tensor, y: Tensor, label_smoothing: float = 0.0) -> Tensor:
     r"""The cross-entropy to class numbers ``[B]`` or soft rows ``[B, C]``.
 
     .. math:: -\frac{1}{B} \sum_{bc} y_{bc} \log \mathrm{softmax}(\mathbf{o}_b)_c
     """
-    return F.cross_entropy(out, y)
+    if y.is_floating_point() and y.dtype != out.dtype:  # of a model in another precision
+        dtype = torch.promote_types(out.dtype, y.dtype)
+        out, y = out.to(dtype), y.to(dtype)
+    return F.cross_entropy(out, y, label_smoothing=label_smoothing)
 
 
 def binary_cross_entropy(out: Tensor, y: Tensor) -> Tensor:

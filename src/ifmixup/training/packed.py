@@ -1,4 +1,4 @@
-"""A dataset packed in memory once; a batch is cut from it by indexing."""
+"""A dataset packed in memory once; batches are cut from it by indexing."""
 
 from __future__ import annotations
 
@@ -9,30 +9,32 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Batch, Data
+from torch_geometric import EdgeIndex
+from torch_geometric.data import Batch, Data, InMemoryDataset
 
-from ifmixup.batch import from_batch, to_batch
+from ifmixup.batch import to_batch
 from ifmixup.data.dataset import check_metric
-from ifmixup.data.describe import continuous
+from ifmixup.data.statistics import continuous
+from ifmixup.data.targets import as_target, infer_task
+from ifmixup.edges import check_edge_index
 from ifmixup.errors import InputError
-from ifmixup.graphs import Graphs, select
-from ifmixup.training.target import as_target, infer_task
+from ifmixup.graphs import Graphs, pointers, select
 
-_KEPT = ("x", "edge_index", "edge_attr", "edge_weight", "y")
-_LEARNT = ("task", "metric", "class_names", "encoder", "continuous")
+_KEPT = ("x", "edge_index", "edge_attr", "edge_weight")
+_KNOWN = ("task", "metric", "class_names", "encoder", "continuous")
 
 
 @dataclass(frozen=True)
 class PackedDataset:
-    """All graphs of a dataset in one :class:`~ifmixup.graphs.Graphs`, and what is learnt of them.
+    """All graphs of a dataset in one :class:`~ifmixup.graphs.Graphs`, and what is known of them.
 
     Attributes:
         name: The dataset's name.
         graphs: The graphs, end to end.
-        num_outputs: What a model gives for a graph: C classes, or T labels or values.
+        num_outputs: The width of a model's output: C classes, or T labels or values.
         fingerprint: The same for the same graphs, targets and metric, on every machine.
         task: ``classes``, ``labels`` or ``values``; see :class:`~ifmixup.data.GraphDataset`.
-        metric: What tells how well it was learnt.
+        metric: What predictions are judged by.
         class_names: The names of the classes, or of the T columns of the target.
         encoder: How the features were encoded, as plain values.
         continuous: The columns of ``x`` that are not all 0 or 1.
@@ -75,18 +77,18 @@ class PackedDataset:
         return self.graphs.graphs["y"]
 
     def describe(self) -> dict[str, Any]:
-        """What a model that was trained on this must know of it, as plain values."""
+        """What a model that was trained on this needs to know, as plain values."""
         return {
             "name": self.name,
             "graphs": len(self),
             "num_features": self.num_features,
             "num_outputs": self.num_outputs,
             "edge_dim": self.edge_dim,
-            **{name: getattr(self, name) for name in _LEARNT},
+            **{name: getattr(self, name) for name in _KNOWN},
         }
 
     def batch(self, index: Tensor) -> Batch:
-        """The batch of the graphs numbered ``index``."""
+        """The batch of the graphs ``index``."""
         return to_batch(select(self.graphs, index))
 
     def without_edge_attr(self) -> PackedDataset:
@@ -102,23 +104,15 @@ class PackedDataset:
         """
         graphs = self.graphs
 
-        def there(level: dict[str, Any]) -> dict[str, Any]:
-            return {name: value.to(device) for name, value in level.items()}
+        def moved(level: dict[str, Any]) -> dict[str, Any]:
+            return {
+                name: value if name == "y" and self.task == "values" else value.to(device)
+                for name, value in level.items()
+            }
 
-        own = graphs.graphs
-        if self.task == "values":
-            own = {**there({k: v for k, v in own.items() if k != "y"}), "y": own["y"]}
-        else:
-            own = there(own)
-
-        moved = Graphs(
-            nodes=there(graphs.nodes),
-            edges=there(graphs.edges),
-            graphs=own,
-            node_ptr=graphs.node_ptr.to(device),
-            edge_ptr=graphs.edge_ptr.to(device),
-        )
-        return replace(self, graphs=moved)
+        levels = (moved(level) for level in (graphs.nodes, graphs.edges, graphs.graphs))
+        pointers = graphs.node_ptr.to(device), graphs.edge_ptr.to(device)
+        return replace(self, graphs=Graphs(*levels, *pointers))
 
     def to_dict(self) -> dict[str, Any]:
         """As tensors and plain values, to be saved or sent."""
@@ -127,7 +121,7 @@ class PackedDataset:
             "name": self.name,
             "num_outputs": self.num_outputs,
             "fingerprint": self.fingerprint,
-            **{name: getattr(self, name) for name in (*_LEARNT, "split")},
+            **{name: getattr(self, name) for name in (*_KNOWN, "split")},
             "nodes": graphs.nodes,
             "edges": graphs.edges,
             "graphs": graphs.graphs,
@@ -141,7 +135,7 @@ class PackedDataset:
         graphs = Graphs(
             *(values[key] for key in ("nodes", "edges", "graphs", "node_ptr", "edge_ptr"))
         )
-        names = ("name", "num_outputs", "fingerprint", *_LEARNT, "split")
+        names = ("name", "num_outputs", "fingerprint", *_KNOWN, "split")
         return PackedDataset(graphs=graphs, **{name: values[name] for name in names})
 
 
@@ -154,42 +148,33 @@ def pack(
 ) -> PackedDataset:
     """Pack a dataset of graphs with targets ``y``.
 
-    Without a ``task``, the dataset's own is taken, and else what ``y`` looks like: one integer a
+    Without a ``task``, the dataset's own is taken, else what ``y`` looks like: one integer per
     graph is a class; floats that are all 0, 1 or NaN are labels; other floats are values.
 
     Args:
         dataset: A PyG dataset or a list of ``Data``.
-        name: What to call it; the dataset's own name where it has one.
+        name: What to call it; by default the dataset's own name.
         task: ``classes``, ``labels`` or ``values``.
-        metric: What tells how well it was learnt; by default the dataset's own, or that of the
-            task.
+        metric: What predictions are judged by; by default the dataset's own, or that of the task.
     """
     if len(dataset) < 2:
         raise InputError(f"A dataset of at least two graphs is needed; got {len(dataset)}.")
-    task = task or getattr(dataset, "task", None) or infer_task([g.y for g in dataset])
+    graphs, targets = _joined(dataset)
+    task = task or getattr(dataset, "task", None) or infer_task(targets)
     metric = check_metric(metric or getattr(dataset, "metric", None), task)
-    plain: list[Data] = []
-    for place, graph in enumerate(dataset):
-        if graph.x is None or graph.y is None:
-            raise InputError(f"Graph {place} has no {'x' if graph.x is None else 'y'}.")
-        if not graph.x.is_floating_point():
-            raise InputError(
-                f"Graph {place} has features x of {graph.x.dtype}; floats are needed. One-hot "
-                f"encode class numbers (torch.nn.functional.one_hot), then .float()."
-            )
-        kept = {key: graph[key] for key in _KEPT if graph.get(key) is not None}
-        kept |= {"x": graph.x.to(torch.get_default_dtype()), "y": as_target(graph.y, task, place)}
-        if plain:
-            _check_same(place, kept, plain[0])
-        plain.append(Data(**kept))
-    graphs = from_batch(Batch.from_data_list(plain))
+    rows = [as_target(y, task, index) for index, y in enumerate(targets)]
+    widths = [row.shape[1:] for row in rows]
+    for index, width in enumerate(widths):
+        if width != widths[0]:
+            raise _differ(index, "y", widths[0], width)
+    graphs = replace(graphs, graphs={"y": torch.cat(rows)})
     columns = _continuous(graphs)
-    _check_finite_edges(graphs)
+    _check_edges(graphs)
     class_names = getattr(dataset, "class_names", None)
     encoder = getattr(dataset, "encoder", None)
     fingerprint = _fingerprint(graphs, _differently(task, metric, columns))
     return PackedDataset(
-        # a name of its own, so that two lists of graphs do not share a study
+        # a name of its own, because two lists of graphs must not share a study
         name=name or getattr(dataset, "name", None) or f"graphs-{fingerprint[:8]}",
         graphs=graphs,
         num_outputs=_num_outputs(graphs.graphs["y"], task, class_names),
@@ -201,6 +186,121 @@ def pack(
         continuous=columns,
         split=_split(dataset),
     )
+
+
+def _joined(dataset: Sequence[Data]) -> tuple[Graphs, list[Tensor]]:
+    """All graphs in one, without targets, and the target of each."""
+    found = _collated(dataset)
+    if found is not None:
+        values, node_counts, edge_counts, targets = found
+    else:
+        several = list(dataset)
+        kept = [key for key in _KEPT if several[0].get(key) is not None]
+        for index, graph in enumerate(several):
+            _check_same(index, graph, several[0])
+        # Edges are the second dimension of edge_index, and the first of all else.
+        values = {
+            key: torch.cat([_plain(graph[key]) for graph in several], int(key == "edge_index"))
+            for key in kept
+        }
+        node_counts = torch.tensor([graph.x.size(0) for graph in several])
+        edge_counts = torch.tensor([graph.num_edges for graph in several])
+        targets = [graph.y for graph in several]
+    x = values.pop("x")
+    node_ptr, edge_ptr = (pointers(each.to(x.device)) for each in (node_counts, edge_counts))
+    edge_index = values.pop("edge_index", node_ptr.new_empty(2, 0)).long()
+    edges = {"edge_index": edge_index, **values}
+    nodes = {"x": x.to(torch.get_default_dtype())}
+    graphs = Graphs(nodes, edges, {}, node_ptr, edge_ptr)
+    _check_nodes_of_edges(graphs)
+    shifted = edge_index + node_ptr[graphs.edge_graph]
+    graphs = replace(graphs, edges={**edges, "edge_index": shifted})
+    chosen = getattr(dataset, "_indices", None) if found is not None else None
+    if chosen is not None:
+        graphs = select(graphs, torch.as_tensor(list(chosen), device=x.device))
+        targets = [targets[index] for index in chosen]
+    return graphs, targets
+
+
+def _collated(
+    dataset: Sequence[Data],
+) -> tuple[dict[str, Tensor], Tensor, Tensor, list[Tensor]] | None:
+    """What an in-memory dataset of PyG has end to end already; None where it must be collated."""
+    if (
+        not isinstance(dataset, InMemoryDataset)
+        or dataset.transform is not None
+        or dataset.slices is None
+        or type(dataset).get is not InMemoryDataset.get
+    ):
+        return None
+    data, slices = dataset._data, dataset.slices
+    values = {key: data.get(key) for key in (*_KEPT, "y") if data.get(key) is not None}
+    if not {"x", "y"} <= values.keys() <= slices.keys():
+        return None
+    if not all(isinstance(each, Tensor) and each.dim() for each in values.values()):
+        return None
+    counts = {key: torch.as_tensor(slices[key]).diff() for key in values}
+    per_edge = [key for key in ("edge_index", "edge_attr", "edge_weight") if key in counts]
+    if any(not torch.equal(counts[key], counts["edge_index"]) for key in per_edge):
+        return None
+    if values["x"].dim() != 2 or not values["x"].is_floating_point():
+        return None
+    targets = list(values.pop("y").split(counts["y"].tolist()))
+    edge_counts = counts.get("edge_index", torch.zeros_like(counts["x"]))
+    return values, counts["x"], edge_counts, targets
+
+
+def _plain(value: Tensor) -> Tensor:
+    return value.as_tensor() if isinstance(value, EdgeIndex) else value
+
+
+def _check_same(index: int, graph: Data, first: Data) -> None:
+    """Check that a graph has what a training needs, and the same as the first graph."""
+    for key in ("x", "y"):
+        if graph.get(key) is None:
+            raise InputError(f"Graph {index} has no {key}.")
+    if graph.x.dim() != 2:
+        raise InputError(
+            f"Graph {index} has features x of shape {list(graph.x.shape)}; one row per node is "
+            f"needed: [nodes, features]."
+        )
+    if not graph.x.is_floating_point():
+        raise InputError(
+            f"Graph {index} has features x of {graph.x.dtype}; floats are needed. One-hot "
+            f"encode class numbers (torch.nn.functional.one_hot), then .float()."
+        )
+    for key in _KEPT:
+        value, other = graph.get(key), first.get(key)
+        if (value is None) != (other is None):
+            raise InputError(f"Graphs 0 and {index} differ: only one of them has {key}.")
+        if value is None or key == "edge_index":
+            continue
+        if value.shape[1:] != other.shape[1:]:
+            raise _differ(index, key, other.shape[1:], value.shape[1:])
+        if key != "x" and value.size(0) != graph.num_edges:
+            raise InputError(
+                f"Graph {index} has {value.size(0)} rows of {key} for {graph.num_edges} edges."
+            )
+
+
+def _differ(index: int, key: str, first: Sequence[int], here: Sequence[int]) -> InputError:
+    return InputError(
+        f"Graphs 0 and {index} differ: rows of {key} have the shapes {list(first)} and "
+        f"{list(here)}. Encode all graphs alike."
+    )
+
+
+def _check_nodes_of_edges(graphs: Graphs) -> None:
+    """Check that each graph has nodes, and that its edges, counted from 0, join these."""
+    if bool((graphs.node_counts < 1).any()):
+        index = int((graphs.node_counts < 1).nonzero()[0])
+        raise InputError(f"Graph {index} has no nodes; at least one is needed.")
+    sizes = graphs.node_counts[graphs.edge_graph]
+    wrong = ((graphs.edge_index < 0) | (graphs.edge_index >= sizes)).any(0)
+    if bool(wrong.any()):
+        index = int(graphs.edge_graph[wrong][0])
+        edges = graphs.edge_index[:, graphs.edge_graph == index]
+        check_edge_index(edges, int(graphs.node_counts[index]), where=f"Graph {index}")
 
 
 def _num_outputs(y: Tensor, task: str, class_names: Sequence[str] | None) -> int:
@@ -220,48 +320,30 @@ def _continuous(graphs: Graphs) -> list[int]:
     columns = continuous(x)
     if columns and not bool(x[:, columns].isfinite().all()):
         row = int((~x.isfinite()).any(1).nonzero()[0])
-        raise InputError(
-            f"The features x of graph {int(graphs.node_graph[row])} are not all finite. Fill in "
-            f"what is missing (NaN), or leave the graph out."
-        )
+        raise _not_finite("features x", int(graphs.node_graph[row]))
     return columns
 
 
-def _check_finite_edges(graphs: Graphs) -> None:
+def _check_edges(graphs: Graphs) -> None:
     attributes = graphs.edges.get("edge_attr")
-    if attributes is None or bool(attributes.isfinite().all()):
-        return
-    edge = int((~attributes.isfinite()).flatten(1).any(1).nonzero()[0])
-    place = int(graphs.node_graph[graphs.edge_index[0, edge]])
-    raise InputError(
-        f"The edge_attr of graph {place} are not all finite. Fill in what is missing (NaN), or "
-        f"leave the graph out."
+    if attributes is not None and not bool(attributes.isfinite().all()):
+        edge = int((~attributes.isfinite()).flatten(1).any(1).nonzero()[0])
+        raise _not_finite("edge_attr", int(graphs.edge_graph[edge]))
+
+
+def _not_finite(what: str, index: int) -> InputError:
+    return InputError(
+        f"The {what} of graph {index} are not all finite. Fill in what is missing (NaN), or leave "
+        f"the graph out."
     )
 
 
 def _split(dataset: Any) -> dict[str, Tensor] | None:
-    """The dataset's own split; that of a whole does not hold for a part of it."""
+    """The dataset's own split; that of a whole dataset does not hold for a part of it."""
     split = getattr(dataset, "split", None)
     if not isinstance(split, dict) or getattr(dataset, "_indices", None) is not None:
         return None
-    return {part: torch.as_tensor(places, dtype=torch.long) for part, places in split.items()}
-
-
-def _check_same(place: int, kept: dict[str, Tensor], first: Data) -> None:
-    """See that a graph carries the same as the first one, in rows of the same width."""
-    for key in _KEPT:
-        here, there = kept.get(key), first.get(key)
-        if (here is None) != (there is None):
-            raise InputError(f"Graphs 0 and {place} differ: only one of them has {key}.")
-        if (
-            here is not None
-            and key in ("x", "edge_attr", "y")
-            and here.shape[1:] != there.shape[1:]
-        ):
-            raise InputError(
-                f"Graphs 0 and {place} differ: rows of {key} have the shapes "
-                f"{list(there.shape[1:])} and {list(here.shape[1:])}. Encode all graphs alike."
-            )
+    return {part: torch.as_tensor(index, dtype=torch.long) for part, index in split.items()}
 
 
 def _differently(task: str, metric: str, continuous: list[int]) -> str:

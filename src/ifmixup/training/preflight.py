@@ -64,12 +64,8 @@ def _few(data: PackedDataset) -> Tensor:
 
 
 def _check_output(trainer: Trainer, model: ClassSpec, data: PackedDataset) -> None:
-    trainer.evaluate("test")
-    graphs = select(trainer.data.graphs, trainer.train[:2])
-    trainer.model.eval()
-    with torch.no_grad():
-        out = trainer.evaluation_model(graphs)
-    wanted = (graphs.num_graphs, data.num_outputs)
+    out = trainer.outputs("test")[0]
+    wanted = (2, data.num_outputs)
     if not isinstance(out, Tensor) or tuple(out.shape) != wanted:
         given = f"shape {list(out.shape)}" if isinstance(out, Tensor) else type(out).__name__
         what = {"classes": "classes", "labels": "labels", "values": "values"}[data.task]

@@ -1,16 +1,18 @@
-"""Settings and options that are known to do well on a dataset."""
+"""Where a training starts from: settings and options that are known to do well on a dataset."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ifmixup.components import Component, foreign
+from ifmixup.components import Component, foreign, set_options
 from ifmixup.training.packed import PackedDataset
-from ifmixup.training.settings import Settings
+from ifmixup.training.settings import Settings, setting_types
+from ifmixup.training.trainer import with_edge_attr
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,33 @@ def recommended(data: PackedDataset, model: Component, method: Component) -> Rec
         _where_default(method, ratio) if all(map(method.takes, ratio)) else method,
         f"recommended for {data.name} and {model.spec.class_name}",
     )
+
+
+def starting_point(
+    data: PackedDataset,
+    model: Component,
+    method: Component,
+    changes: Mapping[str, Any] | None = None,
+    *,
+    settings: Settings | None = None,
+) -> Recommendation:
+    """What is :func:`recommended`, with what the user has set, and every setting decided.
+
+    Args:
+        data: The dataset.
+        model: The model.
+        method: The method.
+        changes: Settings and options by name, which come before all else. An option goes to the
+            model, the method, or both, where they have it.
+        settings: The settings to start from instead of those that are recommended.
+    """
+    changes = changes or {}
+    own = {name: value for name, value in changes.items() if name in setting_types()}
+    options = {name: value for name, value in changes.items() if name not in own}
+    start = recommended(data, model, method)
+    changed_model, changed_method = set_options([start.model, start.method], options)
+    base = with_edge_attr((settings or start.settings).with_(**own), model.spec, data)
+    return Recommendation(base, changed_model, changed_method, start.origin)
 
 
 def _where_default(component: Component, options: dict[str, Any]) -> Component:

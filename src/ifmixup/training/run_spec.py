@@ -72,7 +72,7 @@ class Fold:
     def of(values: Mapping[str, Any]) -> Fold:
         """The inverse of :meth:`to_dict`, of values that were checked."""
         parts: list[Sequence[int]] = [values[part] for part in PARTS]
-        return Fold(values["repeat"], values["fold"], *map(tuple, parts))  # type: ignore[arg-type]
+        return Fold(values["repeat"], values["fold"], *map(tuple, parts))
 
 
 @dataclass(frozen=True)

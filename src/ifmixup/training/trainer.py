@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -14,11 +15,11 @@ import torch
 from torch import Tensor, nn
 
 from ifmixup.augment import Method
-from ifmixup.components import ClassSpec, build, user_code
+from ifmixup.components import ClassSpec, build, find_class, foreign, user_code
 from ifmixup.errors import InputError, TrainingError
 from ifmixup.graphs import Graphs, cut, is_undirected, select
+from ifmixup.nn.graph_model import GraphModel
 from ifmixup.nn.inputs import GraphsModel
-from ifmixup.nn.model import GraphModel
 from ifmixup.training.metrics import loss_of, metrics, number_known
 from ifmixup.training.optimizer import make_optimizer
 from ifmixup.training.packed import PackedDataset
@@ -60,11 +61,10 @@ class Trainer:
         seed: int = 0,
     ) -> None:
         device = data.graphs.node_ptr.device
+        settings = with_edge_attr(settings, model, data)
         self.settings, self.model_spec, self.method_spec = settings, model, method
         self.train = train.to(device)
         self.scaling = _scaling(data, self.train)
-        if settings.use_edge_attr and data.edge_dim is None:
-            raise InputError(f"{data.name} has no edge attributes to use (use_edge_attr).")
         data = data if settings.use_edge_attr else data.without_edge_attr()
         index = torch.arange(len(data), device=device)  # a method may ask which graphs it has
         graphs = self.scaling.graphs(data.graphs, data.task)
@@ -82,9 +82,9 @@ class Trainer:
         self.method.repeated_edges = getattr(self.model, "adds_repeated_edges", False)
         undirected = is_undirected(self.data.graphs)
         with user_code(f"{method.class_name}.fit", type(self.method)):
-            self.graphs = self.method._prepare(self.data.graphs)
-            if type(self.method).fit is not Method.fit:  # what is estimated sees no test graph
-                self.method.fit(select(self.graphs, self.train), seed=seed)
+            # A method is given the training graphs and nothing else, whatever it overrides.
+            self.graphs = self.method._prepare(select(self.data.graphs, self.train))
+            self.method.fit(self.graphs, seed=seed)
         self.training_model = GraphsModel(
             self.model,
             undirected=undirected and self.method.keeps_undirected,
@@ -95,7 +95,7 @@ class Trainer:
         self.optimizer = make_optimizer(
             self.model, settings.weight_decay, flat=isinstance(self.model, GraphModel)
         )
-        nodes_per_batch = settings.batch_size * self.graphs.num_nodes / self.graphs.num_graphs
+        nodes_per_batch = settings.batch_size * data.graphs.num_nodes / len(data)
         self.batches_at_once = max(1, int(NODES_AT_ONCE / nodes_per_batch))
         # Graphs that are only evaluated are batched once.
         self.evaluated = {
@@ -127,7 +127,8 @@ class Trainer:
             )
         self.curves["train_loss"].append(mean_loss)
         if self.settings.recompute_bn:
-            recompute_batch_norm(self.training_model, self._training_batches())
+            with user_code(f"A forward pass of {step}", self._foreign):
+                recompute_batch_norm(self.training_model, self._training_batches())
         for name in self.evaluated:
             self.latest[name] = self.evaluate(name)
             found, metric = self.latest[name], self.data.metric
@@ -138,15 +139,23 @@ class Trainer:
 
     def evaluate(self, name: str) -> dict[str, float]:
         """The metrics on ``validation`` or ``test``."""
+        y = torch.cat([y for _, y in self.evaluated[name]])
+        out = torch.cat(self.outputs(name)).to(y.device)
+        return metrics(out, y, self.data.task, self.data.metric, self.scaling.y_std)
+
+    def outputs(self, name: str) -> list[Tensor]:
+        """What the model gives for the batches of ``validation`` or ``test``."""
         self.model.eval()
+        found = []
         with (
             torch.inference_mode(),
             user_code(f"{self.model_spec.class_name}.forward", type(self.model)),
         ):
-            out = [self.evaluation_model.call(inputs) for inputs, _ in self.evaluated[name]]
-        y = torch.cat([y for _, y in self.evaluated[name]])
-        data, unit = self.data, self.scaling.y_std
-        return metrics(torch.cat(out).to(y.device), y, data.task, data.metric, unit)
+            for inputs, _ in self.evaluated[name]:
+                x, edge_index, edge_weight, batch, *_ = inputs.values()
+                named = dict(list(inputs.items())[4:])
+                found.append(self.model(x, edge_index, edge_weight, batch, **named))
+        return found
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that the next epoch depends on, as tensors and plain values."""
@@ -216,49 +225,49 @@ class Trainer:
         learning_rate = self.settings.learning_rate * 0.5**halved
         for graphs, loss in self._losses():
             self.optimizer.zero_grad()
-            loss.backward()
+            if loss.requires_grad:  # unless all parameters are frozen
+                loss.backward()
             self.optimizer.step(learning_rate)
             losses.append(loss.detach())
-            known = graphs.num_graphs
-            counts.append(
-                known if self.data.task == "classes" else number_known(graphs.graphs["y"])
-            )
+            all_known = self.data.task == "classes"
+            counts.append(graphs.num_graphs if all_known else number_known(graphs.graphs["y"]))
         # Only here does the processor wait for a GPU.
         weights = [float(count) for count in counts]
         values = torch.stack(losses).cpu().double().numpy()
         return float(np.average(values, weights=weights)) if any(weights) else 0.0
 
+    @property
+    def _own_loss(self) -> bool:
+        """Whether the method computes the loss itself, from batches as they are."""
+        return type(self.method).loss is not Method.loss
+
     def _losses(self) -> Iterator[tuple[Graphs, Tensor]]:
         """The graphs and the loss of each step."""
-        own_loss = type(self.method).loss is not Method.loss
-        for graphs in self._training_batches(cut if own_loss else self.method.take):
-            if own_loss:
+        for graphs in self._training_batches():
+            if self._own_loss:
                 yield graphs, self.method.loss(self.training_model, graphs, self.loss)
             else:
                 yield graphs, self.loss(self.training_model(graphs), graphs.graphs["y"])
 
-    def _training_batches(
-        self, take: Callable[[Graphs, list[Tensor]], list[Graphs]] | None = None
-    ) -> Iterator[Graphs]:
-        """The graphs of each step of an epoch, changed by the method unless ``take`` is given."""
+    def _training_batches(self) -> Iterator[Graphs]:
+        """The graphs of each step of an epoch, changed unless the method's loss does that."""
         indices = self._indices()
+        take = cut if self._own_loss else self.method.take
         while batches := list(islice(indices, self.batches_at_once)):
             began = time.perf_counter()
-            taken = (take or self.method.take)(self.graphs, batches)
+            taken = take(self.graphs, batches)
             self.prepare_seconds += time.perf_counter() - began
             yield from taken
 
     def _indices(self) -> Iterator[Tensor]:
-        """The graphs of each step of an epoch, as indices into the dataset."""
+        """The graphs of each step of an epoch, as indices into the training graphs."""
         size, device = self.settings.batch_size, self.train.device
         count = self.train.numel()
         if self.settings.steps_per_epoch is None:
-            order = torch.randperm(count, generator=self.order)
-            yield from self.train[order.to(device)].split(size)
+            yield from torch.randperm(count, generator=self.order).to(device).split(size)
         else:
             for _ in range(self.settings.steps_per_epoch):
-                order = torch.randperm(count, generator=self.order)[:size]
-                yield self.train[order.to(device)]
+                yield torch.randperm(count, generator=self.order)[:size].to(device)
 
     def _cut_once(self, index: Tensor) -> list[tuple[Any, Tensor]]:
         """What the model takes, and the targets, of graphs that are only evaluated."""
@@ -302,12 +311,25 @@ def recompute_batch_norm(model: GraphsModel, batches: Iterator[Graphs]) -> None:
             for count, graphs in enumerate(batches, start=1):
                 for norm in norms:
                     norm.momentum = 1 / count  # the mean of the batches so far
-                # READOUT is enough; dropout in the head would draw random numbers for nothing.
-                model.embed(graphs) if hasattr(model.model, "embed") else model(graphs)
+                # Our heads have no batch norm, and their dropout would draw for nothing.
+                model.embed(graphs) if isinstance(model.model, GraphModel) else model(graphs)
     finally:
         for norm, momentum in zip(norms, momenta, strict=True):
             norm.momentum = momentum
         model.model.train(was_training)
+
+
+def with_edge_attr(settings: Settings, model: ClassSpec, data: PackedDataset) -> Settings:
+    """The same settings with ``use_edge_attr`` decided: a user's model gets what it asks for."""
+    if settings.use_edge_attr and data.edge_dim is None:
+        raise InputError(f"{data.name} has no edge attributes to use (use_edge_attr).")
+    if settings.use_edge_attr is not None:
+        return settings
+    asked = False
+    if foreign(model) and data.edge_dim is not None:
+        cls: Any = find_class("model", model)
+        asked = "edge_attr" in inspect.signature(cls.forward).parameters
+    return settings.with_(use_edge_attr=asked)
 
 
 def _scaling(data: PackedDataset, train: Tensor) -> Scaling:

@@ -1,0 +1,41 @@
+"""Printing text that may come from files, and what several commands print."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from ifmixup.safe_io import printable_lines
+
+if TYPE_CHECKING:
+    from ifmixup.data import GraphDataset
+
+
+class PlainConsole(Console):
+    """Shows text as it is: neither Rich nor the terminal interprets anything in it.
+
+    To Rich ``mol[v2].csv`` is markup and ``:key:`` a picture; to a terminal an escape code is a
+    command. Lines are not wrapped, so they can be searched and copied.
+
+    Args:
+        stderr: Print there instead.
+    """
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        super().__init__(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print; a table or another object of Rich's keeps its styles and is wrapped."""
+        if any(not isinstance(each, str) for each in objects):
+            options.setdefault("soft_wrap", False)
+        shown = (printable_lines(each) if isinstance(each, str) else each for each in objects)
+        super().print(*shown, **options)
+
+
+def print_skipped(dataset: GraphDataset, console: Console) -> None:
+    """Print the lines of a source that could not be used."""
+    from ifmixup.data.dataset import summary
+
+    for line in summary(dataset.skipped):
+        console.print(f"Skipped {line}")

@@ -1,0 +1,155 @@
+"""Options that several commands share, for tyro: settings, how a SOURCE is read, the engine.
+
+A command takes them as fields of its own options: ``Annotated[SourceOptions, arg(name="")]``.
+Nothing here imports torch, so ``--help`` is fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, make_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import tyro
+
+from ifmixup.errors import unknown_name
+from ifmixup.training.settings import Settings, setting_types
+
+if TYPE_CHECKING:
+    from ifmixup.data import GraphDataset
+    from ifmixup.study.engines.engine import Engine
+
+ENGINES = ("local", "ray")
+
+
+def default(text: str) -> Any:
+    """What the help says of an option whose default is None."""
+    return tyro.conf.arg(help_behavior_hint=f"(default: {text})")
+
+
+NO_DEFAULT = tyro.conf.arg(help_behavior_hint="")
+"""For an option whose default is None and means: not used."""
+
+Source = Annotated[
+    str,
+    tyro.conf.Positional,
+    tyro.conf.arg(
+        metavar="SOURCE",
+        help="A name (MUTAG, ogb:ogbg-molhiv), molecules.csv:smiles:label (or .csv.gz, .parquet), "
+        "a folder of TU, GraphML or JSON files, or a .pt file of PyG graphs.",
+    ),
+]
+"""The positional argument that names graphs."""
+
+
+def _settings_options() -> type:
+    """A dataclass with the fields of Settings, which are None until they are typed."""
+    defaults = {each.name: each.default for each in fields(Settings)}
+    made = make_dataclass(
+        "SettingsOptions",
+        [
+            (name, Annotated[hint | None, default(str(defaults[name]))], field(default=None))
+            for name, hint in setting_types().items()
+        ],
+        frozen=True,
+    )
+    made.__doc__ = Settings.__doc__  # where tyro finds the help of each
+    return made
+
+
+if TYPE_CHECKING:
+    SettingsOptions = Any
+else:
+    SettingsOptions = _settings_options()
+
+
+def typed(options: SettingsOptions) -> dict[str, Any]:
+    """The settings that were typed, by name."""
+    return {name: value for name, value in vars(options).items() if value is not None}
+
+
+@dataclass(frozen=True)
+class SourceOptions:
+    """How a SOURCE is read.
+
+    Attributes:
+        smiles: The column of a table that holds SMILES.
+        label: The column, or columns separated by commas, that hold the labels; in graph files
+            the attribute.
+        identifier: The column or attribute that identifies a graph.
+        task: classes, labels (several yes-or-no) or values (numbers).
+        metric: accuracy, roc_auc, average_precision or mae.
+        strict: Stop at the first line that cannot be used instead of skipping it.
+    """
+
+    smiles: Annotated[str | None, default("by name")] = None
+    label: Annotated[str | None, default("by name")] = None
+    identifier: Annotated[str | None, NO_DEFAULT] = None
+    task: Annotated[str | None, default("as the labels look")] = None
+    metric: Annotated[str | None, default("the usual one of the task")] = None
+    strict: bool = False
+
+    def load(self, source: str, root: Path | None = None, **known: Any) -> GraphDataset:
+        """The graphs of a SOURCE; ``known`` is what :func:`ifmixup.data.load` takes besides."""
+        from ifmixup.data import load
+
+        return load(source, root, **vars(self), **known)
+
+
+@dataclass(frozen=True)
+class EngineOptions:
+    """Where runs execute.
+
+    Attributes:
+        engine: Where runs execute: local (processes on this machine) or ray.
+        workers: Number of processes (local).
+        address: The address of a Ray cluster (ray).
+        cpus_per_run: Number of CPUs per run (ray).
+        gpus_per_run: Number of GPUs per run, such as 0.25 (ray).
+        device: auto, cpu, cuda or mps.
+    """
+
+    engine: str = "local"
+    workers: Annotated[int | None, default("one per core")] = None
+    address: Annotated[str | None, default("a cluster on this machine")] = None
+    cpus_per_run: float = 1.0
+    gpus_per_run: float = 0.0
+    device: Annotated[str | None, default("cpu, or a GPU with --gpus-per-run")] = None
+
+    def make(self) -> Engine:
+        """The engine."""
+        if self.engine == "local":
+            from ifmixup.study.engines.local import LocalEngine
+
+            return LocalEngine(self.workers, self.device or "cpu")
+        if self.engine == "ray":
+            from ifmixup.study.engines.ray import RayEngine
+
+            return RayEngine(
+                self.address,
+                cpus_per_run=self.cpus_per_run,
+                gpus_per_run=self.gpus_per_run,
+                device=self.device,
+            )
+        raise unknown_name("engine", self.engine, ENGINES)
+
+
+def resolved(options: Any, more: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a command as plain values, by name, as a configuration file has them.
+
+    Args:
+        options: The command's own options, groups among them.
+        more: The options of models and methods.
+    """
+    values: dict[str, Any] = {}
+    for name, value in vars(options).items():
+        if name == "print_config" or value is None:
+            continue
+        if is_dataclass(value):  # a group
+            values |= resolved(value, {})
+        elif isinstance(value, tuple):
+            values[name] = list(value)
+        else:
+            values[name] = str(value) if isinstance(value, Path) else value
+    return {**values, **more}

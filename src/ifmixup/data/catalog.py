@@ -1,0 +1,188 @@
+"""The datasets that have a name: which there are, where they are looked for, how to get them."""
+
+from __future__ import annotations
+
+import difflib
+import http.client
+import os
+import re
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from torch_geometric.data import download_url
+from torch_geometric.datasets import TUDataset
+
+from ifmixup.data.text_files import read_files
+from ifmixup.data.tu import parse
+from ifmixup.errors import DatasetError
+
+NAMES = (
+    "PTC_MR",
+    "NCI109",
+    "NCI1",
+    "MUTAG",
+    "ENZYMES",
+    "PROTEINS",
+    "IMDB-MULTI",
+    "IMDB-BINARY",
+)
+"""The paper's eight datasets, in the order of its tables."""
+
+VARIABLE = "IFMIXUP_DATA"
+"""The environment variable that names a folder of datasets."""
+
+TIMEOUT = 30.0
+"""Seconds to wait for an answer before a download fails."""
+
+PathLike = str | os.PathLike[str]
+
+_KNOWN = {name.lower(): name for name in NAMES} | {
+    "imdb-m": "IMDB-MULTI",
+    "imdb-b": "IMDB-BINARY",
+}
+# A name becomes part of paths and of a URL. It starts with a letter or a digit, which excludes
+# "..", "/" and "-x".
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
+
+
+def canonical(name: str) -> str:
+    """The collection's spelling of ``name``: one of the eight in any case, else as given.
+
+    Raises:
+        DatasetError: If ``name`` cannot be the name of a dataset.
+    """
+    return _KNOWN.get(check_name(name).lower(), name)
+
+
+def is_name(text: str) -> bool:
+    """Whether ``text`` can be the name of a dataset."""
+    return bool(_NAME.fullmatch(text))
+
+
+def check_name(name: str) -> str:
+    """``name`` if it can be the name of a dataset."""
+    if not isinstance(name, str) or not is_name(name):
+        raise DatasetError(
+            f"{name!r} cannot be the name of a dataset: a name has letters, digits, '_', '.' and "
+            f"'-' only. The paper's are {', '.join(NAMES)}."
+        )
+    return name
+
+
+def suggestion(name: str) -> str:
+    """`` Did you mean 'NCI1'?`` for a name that is almost one of the eight, else nothing."""
+    if name in NAMES:
+        return ""
+    near = difflib.get_close_matches(name.lower(), _KNOWN, n=1, cutoff=0.7)
+    return f" Did you mean {_KNOWN[near[0]]!r}?" if near else ""
+
+
+def find(name: str, root: PathLike | None = None) -> Path | None:
+    """The zip or folder that holds dataset ``name``, or ``None``; nothing is downloaded."""
+    for base in folders(root):
+        # The zip first: unlike a folder it has checksums. "NAME/raw" is how PyG unpacks it.
+        if os.path.isfile(base / f"{name}.zip"):
+            return base / f"{name}.zip"
+        for folder in (base / name / "raw", base / name, base / "raw", base):
+            if os.path.isfile(folder / f"{name}_A.txt"):
+                return folder
+    return None
+
+
+def folders(root: PathLike | None = None) -> list[Path]:
+    """The folders to look in, first to last: ``root``, the variable's, our own, the cache."""
+    own = Path(__file__).parent  # MUTAG.zip comes with the package
+    return [*named_folders(root), own, cache_folder()]
+
+
+def named_folders(root: PathLike | None) -> list[Path]:
+    """The folders that the user named: ``root``, then that of the environment variable."""
+    return [folder for folder in (root_folder(root), variable_folder()) if folder is not None]
+
+
+def root_folder(root: PathLike | None) -> Path | None:
+    """The ``root`` that the user gave, as a path."""
+    if root is None:
+        return None
+    folder = Path(root).expanduser()
+    if os.path.isfile(folder):
+        raise DatasetError(f"root must be a folder, but {folder} is a file. Give its parent.")
+    return folder
+
+
+def variable_folder() -> Path | None:
+    """The folder that the environment variable names, if it is set."""
+    value = os.environ.get(VARIABLE)
+    return Path(value).expanduser() if value else None
+
+
+def cache_folder() -> Path:
+    """The folder for downloads when no other is named."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):  # the XDG specification says to ignore relative ones
+        base = os.path.expanduser("~/.cache")
+    return Path(base) / "ifmixup"
+
+
+def download(name: str, root: PathLike | None = None) -> Path:
+    """Download dataset ``name`` and return the path of its zip.
+
+    It goes to ``root``, else to the folder that ``IFMIXUP_DATA`` names if that can be written to,
+    else to the user's cache folder.
+
+    Raises:
+        DatasetError: If that fails; the message lists the ways to provide the dataset.
+    """
+    target = _target(root)
+    url = f"{TUDataset.url}/{name}.zip"
+    existed = target.is_dir()
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        # Downloaded and checked in a folder of our own, then moved in one step: other processes
+        # see either no zip or a whole one, even if this one is killed.
+        with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=target) as folder:
+            with _timeout(TIMEOUT):
+                path = Path(download_url(url, folder, log=False))
+            parse(read_files(path, name), str(path), name)
+            os.replace(path, target / f"{name}.zip")
+    except (OSError, http.client.HTTPException, DatasetError) as error:
+        if not existed:
+            with suppress(OSError):  # another process may be using it by now
+                target.rmdir()
+        raise DatasetError(_three_ways(name, root, url, error)) from error
+    return target / f"{name}.zip"
+
+
+def _target(root: PathLike | None) -> Path:
+    given, variable = root_folder(root), variable_folder()
+    if given is not None:
+        return given
+    if variable is not None and variable.is_dir() and os.access(variable, os.W_OK):
+        return variable
+    return cache_folder()
+
+
+@contextmanager
+def _timeout(seconds: float) -> Iterator[None]:
+    """A timeout for PyG's download, which sets none and might wait for ever."""
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(seconds)
+    try:
+        yield
+    finally:
+        socket.setdefaulttimeout(before)
+
+
+def _three_ways(name: str, root: PathLike | None, url: str, error: Exception) -> str:
+    looked = ", ".join(map(str, folders(root)))
+    return (
+        f"There is no dataset {name!r} in {looked}, and the download failed "
+        f"({type(error).__name__}: {error}).{suggestion(name)} Three ways to provide it:\n"
+        f"  1. pass root= an existing PyG root, a folder that has {name}/raw/{name}_A.txt;\n"
+        f"  2. put {name}.zip into a folder and name that folder by root= or by the environment "
+        f"variable {VARIABLE};\n"
+        f"  3. connect to the internet: it is downloaded from {url}."
+    )

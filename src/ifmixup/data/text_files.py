@@ -1,0 +1,217 @@
+"""Untrusted text files of comma-separated numbers: from a TU zip or folder, or compressed by gzip.
+
+Nothing is unpacked to the disk. A path in a zip can therefore lead nowhere, and a process that is
+killed leaves no half dataset behind.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ifmixup.errors import DatasetError
+
+MAX_BYTES = 2 * 1024**3
+"""The most text, in bytes, that one TU dataset may hold."""
+
+MAX_GZIP = 4 * 1024**3
+"""The most text, in bytes and unpacked, that one gzip file may hold."""
+
+LARGEST = 2**53
+"""Integers up to here are exact in the 64-bit floats that the text is read as."""
+
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+"""What counts as a number in text."""
+
+_PARTS = ("A", "graph_indicator", "graph_labels", "node_labels", "edge_labels", "node_attributes")
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """One file: where it is, for messages, and its content."""
+
+    where: str
+    content: bytes
+
+
+def read_files(path: Path, name: str) -> dict[str, TextFile]:
+    """The files of TU dataset ``name`` in a zip or a folder, by the word after ``NAME_``.
+
+    Raises:
+        DatasetError: If the zip is broken, encrypted or hostile, or the files are too large.
+    """
+    return _read_folder(path, name) if path.is_dir() else _read_zip(path, name)
+
+
+def read_gzip(path: Path) -> TextFile:
+    """The unpacked content of a ``.gz`` file."""
+    try:
+        with gzip.open(path) as stream:
+            content = stream.read(MAX_GZIP + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise DatasetError(f"{path} cannot be read ({error}).") from error
+    if len(content) > MAX_GZIP:
+        raise DatasetError(f"{path} holds more than the {MAX_GZIP} bytes allowed.")
+    return TextFile(str(path), content)
+
+
+def floats(file: TextFile, columns: int | None = None) -> NDArray[np.float64]:
+    """The numbers of a file, shape ``[rows, columns]``; empty lines do not count.
+
+    Raises:
+        DatasetError: For an empty file, and for a line that is not ``columns`` finite numbers
+            (as many as in the first line if ``columns`` is not given).
+    """
+    text = _text(file)
+    if not text:
+        raise DatasetError(f"{file.where} is empty.")
+    try:
+        values = np.loadtxt(io.StringIO(text), delimiter=",", comments=None, ndmin=2)
+    except ValueError as error:
+        raise _broken_line(file, text, columns) from error
+    if columns is not None and values.shape[1] != columns:
+        raise _broken_line(file, text, columns)
+    require(file, np.isfinite(values), lambda row: f"{values[row].tolist()} is not finite")
+    return values
+
+
+def integers(file: TextFile, columns: int | None = None) -> NDArray[np.int64]:
+    """Like :func:`floats`, for integers; ``1.0`` is one."""
+    values = floats(file, columns)
+    require(
+        file,
+        (values == np.rint(values)) & (np.abs(values) <= LARGEST),
+        lambda row: f"expected integers up to 2^53, not {values[row].tolist()}",
+    )
+    return values.astype(np.int64)
+
+
+def require(file: TextFile, good: NDArray[np.bool_], problem: Callable[[int], str]) -> None:
+    """Raise for the first row that is not all good, with its line and ``problem(row)``."""
+    if not good.all():
+        row = int(np.nonzero(~good)[0][0])
+        # NumPy skips empty lines, so the line of a row is found by counting the others.
+        lines = (n for n, line in enumerate(_text(file).split("\n"), 1) if line)
+        line = next(n for i, n in enumerate(lines) if i == row)
+        raise DatasetError(f"{file.where}, line {line}: {problem(row)}.")
+
+
+def _text(file: TextFile) -> str:
+    """The text up to its last number, with Unix line ends."""
+    text = file.content.decode("ascii", errors="replace").rstrip()
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _broken_line(file: TextFile, text: str, columns: int | None) -> DatasetError:
+    """The error for the first broken line, looked for only when NumPy has failed."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line:
+            continue
+        fields = [field.strip() for field in line.split(",")]
+        columns = columns or len(fields)
+        if len(fields) != columns:
+            problem = f"expected {columns} column{'s' * (columns > 1)}, found {len(fields)}"
+            return DatasetError(f"{file.where}, line {number}: {problem}: {_short(line)}.")
+        for field in fields:
+            if not NUMBER.fullmatch(field):
+                return DatasetError(
+                    f"{file.where}, line {number}: {_short(field)} is not a number."
+                )
+    return DatasetError(f"{file.where} is not a table of numbers separated by commas.")
+
+
+def _short(text: str) -> str:
+    text = text.strip()
+    return repr(text if len(text) <= 60 else text[:57] + "...")
+
+
+def _read_folder(folder: Path, name: str) -> dict[str, TextFile]:
+    try:
+        paths = {part: folder / f"{name}_{part}.txt" for part in _PARTS}
+        wanted = _wanted([part for part, path in paths.items() if path.is_file()])
+        sizes = {part: paths[part].stat().st_size for part in wanted}
+        _check_total(sum(sizes.values()), folder)
+        files = {}
+        for part in wanted:
+            with paths[part].open("rb") as stream:
+                files[part] = _read(stream, sizes[part], str(paths[part]))
+        return files
+    except OSError as error:
+        raise DatasetError(f"The dataset in {folder} cannot be read: {error}.") from error
+
+
+def _read_zip(path: Path, name: str) -> dict[str, TextFile]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = _members(archive, path, name)
+            wanted = _wanted(members)
+            _check_total(sum(members[part].file_size for part in wanted), path)
+            files = {}
+            for part in wanted:
+                member = members[part]
+                with archive.open(member) as stream:
+                    files[part] = _read(stream, member.file_size, f"{path}: {member.filename}")
+            return files
+    except DatasetError:
+        raise
+    # A damaged zip makes zipfile and its decompressors raise nearly anything: BadZipFile,
+    # zlib.error, EOFError, struct.error, NotImplementedError, UnicodeDecodeError, ...
+    except Exception as error:
+        raise DatasetError(
+            f"{path} is not a zip that can be read ({error}). Replace it with a whole copy."
+        ) from error
+
+
+def _members(archive: zipfile.ZipFile, path: Path, name: str) -> dict[str, zipfile.ZipInfo]:
+    """The members ``NAME/NAME_*.txt`` or ``NAME_*.txt`` that are used, by part."""
+    pattern = re.compile(rf"(?:{re.escape(name)}/)?{re.escape(name)}_({'|'.join(_PARTS)})\.txt")
+    members: dict[str, zipfile.ZipInfo] = {}
+    for info in archive.infolist():
+        if _leaves_folder(info.filename):
+            raise DatasetError(
+                f"{path} is refused: its member {info.filename!r} points outside of the zip."
+            )
+        match = pattern.fullmatch(info.filename)
+        if match is None:
+            continue
+        if info.flag_bits & 0x1:
+            raise DatasetError(f"{path} is refused: its member {info.filename!r} is encrypted.")
+        if match[1] in members:
+            raise DatasetError(f"{path} is refused: it holds {name}_{match[1]}.txt twice.")
+        members[match[1]] = info
+    return members
+
+
+def _leaves_folder(member: str) -> bool:
+    path = PurePosixPath(member.replace("\\", "/"))
+    return path.is_absolute() or ".." in path.parts or bool(re.match(r"[A-Za-z]:", member))
+
+
+def _wanted(present: Collection[str]) -> list[str]:
+    """The parts to read: where there are node labels, node attributes are not used."""
+    return [part for part in present if part != "node_attributes" or "node_labels" not in present]
+
+
+def _check_total(size: int, path: Path) -> None:
+    if size > MAX_BYTES:
+        raise DatasetError(
+            f"{path} is refused: it holds {size} bytes of text, more than the {MAX_BYTES} allowed."
+        )
+
+
+def _read(stream: IO[bytes], size: int, where: str) -> TextFile:
+    """Read the announced number of bytes, which is within the limit, and never more."""
+    content = stream.read(size + 1)
+    if len(content) != size:
+        raise DatasetError(f"{where} does not have the {size} bytes that it announces.")
+    return TextFile(where, content)

@@ -1,0 +1,140 @@
+"""Graph classifiers from encoders of nodes, such as PyG's ready-made models."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from typing import Any
+
+from torch import Tensor, nn
+from torch_geometric.nn.inits import reset
+
+from ifmixup.errors import unknown_name
+from ifmixup.nn.norm import weigh_nodes
+from ifmixup.nn.readout import READOUTS, ReadoutName
+
+
+class Classifier(nn.Module):
+    """A graph classifier from a model of nodes: the encoder, READOUT, dropout, a linear layer.
+
+    The encoder is a ready-made model of PyG (``torch_geometric.nn.GCN``, ``GraphSAGE``, ``PNA``), a
+    ``torch_geometric.nn.Sequential``, or any module with ``forward(x, edge_index, ...)``. Of
+    ``edge_weight``, ``edge_attr``, ``batch``, ``batch_size`` and ``node_weight`` it gets what its
+    ``forward`` names. A model of PyG whose layers ignore edge weights says so
+    (``supports_edge_weight = False``): it gets none, with a warning. Node weights count in READOUT,
+    and in every :class:`~ifmixup.nn.BatchNorm` inside the encoder.
+
+    Args:
+        encoder: The model of nodes, ``[N, in_channels]`` to ``[N, hidden_channels]``.
+        hidden_channels: The width of its result.
+        out_channels: The number of classes ``C``.
+        readout: ``"mean"``, ``"sum"`` or ``"max"`` over the nodes of a graph.
+        dropout: Dropout before the linear layer.
+
+    Example:
+        A class that every command takes as a model (``--models nets.py:Net``):
+
+        >>> import torch, torch_geometric
+        >>> class Net(Classifier):
+        ...     def __init__(self, in_channels, out_channels, hidden_channels=64, num_layers=3):
+        ...         encoder = torch_geometric.nn.GCN(in_channels, hidden_channels, num_layers)
+        ...         super().__init__(encoder, hidden_channels, out_channels, readout="mean")
+        >>> net = Net(in_channels=7, out_channels=2)
+        >>> net(torch.ones(3, 7), torch.tensor([[0, 1], [1, 0]]), torch.tensor([0.5, 0.5])).shape
+        torch.Size([1, 2])
+    """
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        hidden_channels: int,
+        out_channels: int,
+        *,
+        readout: ReadoutName = "mean",
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if readout not in READOUTS:
+            raise unknown_name("readout", readout, READOUTS)
+        self.encoder, self.readout = encoder, readout
+        self.dropout = nn.Dropout(dropout)
+        self.lin = nn.Linear(hidden_channels, out_channels)
+        named = inspect.signature(encoder.forward).parameters
+        optional = ("edge_weight", "edge_attr", "batch", "batch_size", "node_weight")
+        self._takes = [
+            name
+            for name in optional
+            if name in named and getattr(encoder, f"supports_{name}", True) is not False
+        ]
+        self._warned = False
+
+    @property
+    def supports_edge_weight(self) -> bool:
+        """Whether the encoder takes edge weights."""
+        return "edge_weight" in self._takes
+
+    def extra_repr(self) -> str:
+        """READOUT, and whether edge weights are read, for ``repr``."""
+        return f"readout={self.readout!r}, supports_edge_weight={self.supports_edge_weight}"
+
+    def reset_parameters(self) -> None:
+        """Draw all weights anew."""
+        reset(self.encoder)
+        self.lin.reset_parameters()
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        edge_weight: Tensor | None = None,
+        batch: Tensor | None = None,
+        *,
+        edge_attr: Tensor | None = None,
+        node_weight: Tensor | None = None,
+        batch_size: int | None = None,
+    ) -> Tensor:
+        """Logits ``[B, C]``; the arguments are those of :meth:`ifmixup.nn.GraphModel.forward`."""
+        h = self.embed(
+            x,
+            edge_index,
+            edge_weight,
+            batch,
+            edge_attr=edge_attr,
+            node_weight=node_weight,
+            batch_size=batch_size,
+        )
+        return self.classify(h)
+
+    def embed(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        edge_weight: Tensor | None = None,
+        batch: Tensor | None = None,
+        *,
+        edge_attr: Tensor | None = None,
+        node_weight: Tensor | None = None,
+        batch_size: int | None = None,
+    ) -> Tensor:
+        """The graph representations ``[B, hidden_channels]``."""
+        if edge_weight is not None and not self.supports_edge_weight and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{type(self.encoder).__name__} does not read edge weights: mixed edges count as "
+                f"whole ones. ifmixup.check_model says what to change.",
+                stacklevel=2,
+            )
+        given: dict[str, Any] = {
+            "edge_weight": edge_weight,
+            "edge_attr": edge_attr,
+            "batch": batch,
+            "batch_size": batch_size,
+            "node_weight": node_weight,
+        }
+        with weigh_nodes(self.encoder, node_weight):
+            h = self.encoder(x, edge_index, **{name: given[name] for name in self._takes})
+        return READOUTS[self.readout](h, batch, batch_size, node_weight=node_weight)
+
+    def classify(self, h: Tensor) -> Tensor:
+        """From what :meth:`embed` gives to logits ``[B, C]``."""
+        return self.lin(self.dropout(h))

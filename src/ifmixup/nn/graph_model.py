@@ -1,0 +1,435 @@
+"""What the four models share: convolutions in layers, READOUT, and a head."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn.inits import reset
+
+from ifmixup.errors import InputError, unknown_name
+from ifmixup.nn.aggregate import Neighbours
+from ifmixup.nn.inputs import check_edges, check_nodes
+from ifmixup.nn.norm import NodeWeight, make_norm, weigh_nodes
+from ifmixup.nn.readout import READOUTS, ReadoutName, num_graphs
+
+NormName = Literal["batch", "none"]
+Jump = Literal["last", "sum"]
+
+
+class WeightedConv(nn.Module, ABC):
+    """A convolution that reads edge weights, and takes ``edge_index`` as a layer of PyG does.
+
+    Several layers of one kind can share the work on the edges, as our models do:
+    ``edges = conv.prepare(x, edge_index, edge_weight)``, then ``conv(h, edges)`` in each layer.
+    """
+
+    supports_edge_weight: ClassVar[bool] = True
+    supports_edge_attr: ClassVar[bool] = False
+    edge_dim: int | None = None
+
+    def prepare(
+        self,
+        x: Tensor,
+        edge_index: Tensor | Neighbours,
+        edge_weight: Tensor | None = None,
+        edge_attr: Tensor | None = None,
+    ) -> Any:
+        """The edges as :meth:`forward` takes them in place of ``edge_index``; checked.
+
+        Args:
+            x: Node features, of which the number and the type count ``[N, F]``.
+            edge_index: ``[2, E]``, an ``EdgeIndex`` or :class:`~ifmixup.nn.Neighbours`.
+            edge_weight: ``[E]``; None: every edge has weight 1.
+            edge_attr: ``[E, edge_dim]``, for a layer that was made with ``edge_dim``.
+        """
+        check_edges(x, edge_index, edge_weight, edge_attr, self.edge_dim)
+        if not isinstance(edge_index, Neighbours):
+            edge_index = Neighbours.of(edge_index, x.size(0))
+        # Degrees are sums: in bfloat16, 256 + 1 is 256.
+        dtype = x.dtype if x.dtype.itemsize > 2 else torch.float32
+        if edge_weight is not None:
+            edge_weight = edge_index.sort(edge_weight.to(dtype))
+        if edge_attr is not None:
+            edge_attr = edge_index.sort(edge_attr)
+        return self._prepare(edge_index, edge_weight, edge_attr, dtype)
+
+    @abstractmethod
+    def _prepare(
+        self,
+        neighbours: Neighbours,
+        edge_weight: Tensor | None,
+        edge_attr: Tensor | None,
+        dtype: torch.dtype,
+    ) -> Any:
+        """The same; weights and attributes come in the order of ``neighbours``."""
+
+
+class Layer(nn.Module):
+    r"""One step of message passing.
+
+    .. math::
+        \mathbf{h}' = \mathrm{ReLU}(\mathrm{norm}(\mathrm{conv}(\mathbf{h}))) \; [+ S \mathbf{h}]
+
+    Args:
+        conv: Maps ``(h, edges)`` to ``[N, out_channels]``.
+        in_channels: The width of ``h``.
+        out_channels: The width of the result.
+        norm: ``"none"`` or ``"batch"``.
+        skip: Whether to add the skip connection; :math:`S` is the identity, or a linear map
+            where the widths differ.
+    """
+
+    def __init__(
+        self, conv: nn.Module, in_channels: int, out_channels: int, norm: str, *, skip: bool
+    ) -> None:
+        super().__init__()
+        self.conv = conv
+        self.norm = make_norm(norm, out_channels)
+        self.has_skip = skip
+        self.skip: nn.Module | None = None
+        if skip and in_channels != out_channels:
+            self.skip = nn.Linear(in_channels, out_channels, bias=False)
+
+    def forward(self, h: Tensor, edges: Any) -> Tensor:
+        """Map ``h`` ``[N, in_channels]`` to ``[N, out_channels]``."""
+        out = self.norm(self.conv(h, edges)).relu_()  # nobody else sees what relu_ overwrites
+        if not self.has_skip:
+            return out
+        return out + (h if self.skip is None else self.skip(h))
+
+
+class LastHead(nn.Sequential):
+    """A dense layer, ReLU, dropout and a linear layer on the last layer's readout.
+
+    Args:
+        hidden_channels: The width of the readout and of the dense layer.
+        out_channels: The number of classes.
+        dropout: The share of the dense layer's outputs set to zero while training.
+    """
+
+    def __init__(self, hidden_channels: int, out_channels: int, dropout: float) -> None:
+        super().__init__(
+            nn.Linear(hidden_channels, hidden_channels),
+            nn.ReLU(),
+            nn.Dropout(dropout),
+            nn.Linear(hidden_channels, out_channels),
+        )
+
+
+class SumHead(nn.Module):
+    r"""Jumping knowledge as in `GIN <https://arxiv.org/abs/1810.00826>`_.
+
+    .. math::
+        \sum_k \mathrm{dropout}(W^k \mathbf{h}_G^k + \mathbf{b}^k)
+
+    Args:
+        widths: The width of each readout; they come concatenated.
+        out_channels: The number of classes.
+        dropout: The share of each linear layer's outputs set to zero while training.
+    """
+
+    def __init__(self, widths: list[int], out_channels: int, dropout: float) -> None:
+        super().__init__()
+        self.widths = widths
+        self.linears = nn.ModuleList(nn.Linear(width, out_channels) for width in widths)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, h: Tensor) -> Tensor:
+        """Map the concatenated readouts ``[B, sum(widths)]`` to logits ``[B, C]``."""
+        readouts = h.split(self.widths, dim=-1)
+        logits = [self.dropout(lin(r)) for lin, r in zip(self.linears, readouts, strict=True)]
+        return torch.stack(logits).sum(dim=0)
+
+
+class GraphModel(nn.Module):
+    """A graph classifier that reads edge weights and node weights.
+
+    Edges are directed as in PyG: messages flow from ``edge_index[0]`` to ``edge_index[1]``.
+    Weights must not be negative. An edge of weight 0 is no edge, and an edge that stands twice
+    counts with the sum of its weights. A node of weight 0 without edges is no node: it counts
+    neither in READOUT nor in batch norm.
+
+    Args:
+        conv: Makes the convolution of one layer from its input and output width.
+        in_channels: The width of the node features.
+        hidden_channels: The width of every layer.
+        num_layers: The number of layers.
+        out_channels: The number of classes ``C``.
+        dropout: Dropout after the dense layer of the head.
+        readout: ``"mean"``, ``"sum"`` or ``"max"`` over the nodes of a graph.
+        norm: ``"batch"`` for batch norm in every layer, or ``"none"``.
+        jk: ``"last"`` classifies the last layer's readout; ``"sum"`` (jumping knowledge) puts a
+            linear head on the readout of the input and of every layer, and sums the logits.
+        skip: Whether a skip connection goes around every layer.
+        edge_dim: The width of ``edge_attr``, or ``None`` if the model does not read it.
+    """
+
+    adds_repeated_edges: ClassVar[bool] = True
+    supports_edge_weight: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        conv: Callable[[int, int], WeightedConv],
+        in_channels: int,
+        hidden_channels: int,
+        num_layers: int,
+        out_channels: int,
+        *,
+        dropout: float,
+        readout: ReadoutName,
+        norm: NormName,
+        jk: Jump,
+        skip: bool = False,
+        edge_dim: int | None = None,
+    ) -> None:
+        super().__init__()
+        for kind, given, allowed in (
+            ("readout", readout, READOUTS),
+            ("norm", norm, ("none", "batch")),
+            ("jk", jk, ("last", "sum")),
+        ):
+            if given not in allowed:
+                raise unknown_name(kind, given, allowed)
+        if num_layers < 1:
+            raise InputError(f"num_layers is {num_layers}, but a model needs at least 1 layer.")
+        if not 0 <= dropout <= 1:
+            raise InputError(f"dropout is {dropout}, but it is a share: from 0 to 1.")
+
+        self.readout, self.jk, self.edge_dim = readout, jk, edge_dim
+        self.in_channels, self.hidden_channels = in_channels, hidden_channels
+        self.num_layers, self.out_channels = num_layers, out_channels
+        widths = [in_channels] + [hidden_channels] * num_layers
+        self.layers = nn.ModuleList(
+            Layer(conv(before, after), before, after, norm, skip=skip)
+            for before, after in pairwise(widths)
+        )
+        self.head: nn.Module
+        if jk == "last":
+            self.head = LastHead(hidden_channels, out_channels, dropout)
+        else:
+            self.head = SumHead(widths, out_channels, dropout)
+
+    def extra_repr(self) -> str:
+        """The options of the model as a whole, for ``repr``."""
+        return (
+            f"{self.in_channels}, {self.hidden_channels}, {self.num_layers}, {self.out_channels}, "
+            f"readout={self.readout!r}, jk={self.jk!r}"
+        )
+
+    def reset_parameters(self) -> None:
+        """Draw all weights anew and forget the running statistics."""
+        for child in self.children():
+            reset(child)
+
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor | Neighbours,
+        edge_weight: Tensor | None = None,
+        batch: Tensor | None = None,
+        *,
+        edge_attr: Tensor | None = None,
+        node_weight: Tensor | None = None,
+        batch_size: int | None = None,
+    ) -> Tensor:
+        """Classify every graph of a batch.
+
+        Args:
+            x: Node features ``[N, in_channels]``; those of mixed graphs are scaled by
+                ``node_weight`` already.
+            edge_index: Source and target of every edge ``[2, E]``; an ``EdgeIndex`` works too, and
+                so does a :class:`Neighbours`, which saves the sorting.
+            edge_weight: ``[E]``; every edge has weight 1 if it is not given.
+            batch: The graph each node belongs to ``[N]``; a single graph if it is not given.
+            edge_attr: ``[E, edge_dim]``, for a GIN that was made with ``edge_dim``.
+            node_weight: How much each node counts in READOUT and in batch norm ``[N]``, from 0 to
+                1; every node counts whole if it is not given.
+            batch_size: The number of graphs ``B``; saves a device sync where it is known.
+
+        Returns:
+            Logits ``[B, C]``.
+        """
+        return self.classify(
+            self.embed(
+                x,
+                edge_index,
+                edge_weight,
+                batch,
+                edge_attr=edge_attr,
+                node_weight=node_weight,
+                batch_size=batch_size,
+            )
+        )
+
+    def embed(
+        self,
+        x: Tensor,
+        edge_index: Tensor | Neighbours,
+        edge_weight: Tensor | None = None,
+        batch: Tensor | None = None,
+        *,
+        edge_attr: Tensor | None = None,
+        node_weight: Tensor | None = None,
+        batch_size: int | None = None,
+        start: int = 0,
+        earlier: Tensor | None = None,
+        scaled: bool = True,
+    ) -> Tensor:
+        """The graph representations: the part of ``forward`` up to and with READOUT.
+
+        The arguments are those of :meth:`forward`, and three more to continue from node states, as
+        methods that mix hidden states do:
+
+        .. code-block:: python
+
+            h, earlier = model.encode_with_readouts(x, edge_index, edge_weight, batch, stop=2)
+            ...  # mix the node states h, the edges, the node weights, and the rows of earlier
+            h = model.embed(h, edge_index, edge_weight, batch, node_weight=node_weight, start=2,
+                            earlier=earlier)
+            logits = model.classify(h)
+
+        Args:
+            start: The first layer to run; ``x`` are the node states before it.
+            earlier: The readouts of the states before ``x``, from :meth:`encode_with_readouts`
+                ``[B, D']``. Only ``jk="sum"`` needs them; ``jk="last"`` takes its ``[B, 0]``.
+            scaled: Whether ``x`` is scaled by ``node_weight`` already, as the features of mixed
+                graphs and mixed node states are. READOUT does not scale such rows again.
+
+        Returns:
+            ``[B, hidden_channels]``; with ``jk="sum"`` the readouts of the input and of all layers
+            side by side, ``[B, in_channels + num_layers * hidden_channels]``.
+        """
+        size, weight = num_graphs(batch, batch_size), NodeWeight.of(node_weight)
+        h, readouts = self._run(
+            x, edge_index, edge_weight, batch, edge_attr, weight, start, None, scaled, size
+        )
+        readouts.append(self._pool(h, batch, size, weight, scaled and start == self.num_layers))
+        if self.jk == "sum":
+            if earlier is not None:
+                readouts.insert(0, earlier)
+            wanted = self.in_channels + self.num_layers * self.hidden_channels
+            found = sum(each.size(1) for each in readouts)
+            if found != wanted:
+                raise InputError(
+                    f"The readouts from layer {start} on have {found} columns, but jk='sum' needs "
+                    f"those of all layers, {wanted}. Give earlier=, the second result of "
+                    f"encode_with_readouts(..., stop={start})."
+                )
+        return torch.cat(readouts, dim=-1) if len(readouts) > 1 else readouts[0]
+
+    def classify(self, h: Tensor) -> Tensor:
+        """The part of ``forward`` after READOUT: what ``embed`` gives to logits ``[B, C]``."""
+        return self.head(h)
+
+    def encode(
+        self,
+        x: Tensor,
+        edge_index: Tensor | Neighbours,
+        edge_weight: Tensor | None = None,
+        batch: Tensor | None = None,
+        *,
+        start: int = 0,
+        stop: int | None = None,
+        edge_attr: Tensor | None = None,
+        node_weight: Tensor | None = None,
+    ) -> Tensor:
+        """The node states between two layers.
+
+        ``encode(x, ..., stop=k)`` runs the first k layers; ``encode(h, ..., start=k)`` continues
+        from their result.
+
+        Args:
+            x: Node features ``[N, in_channels]``, or with ``start`` the states before that layer
+                ``[N, hidden_channels]``.
+            edge_index: As in :meth:`forward`.
+            edge_weight: As in :meth:`forward`.
+            batch: As in :meth:`forward`.
+            start: The first layer to run, counted from 0.
+            stop: The first layer not to run; None runs all.
+            edge_attr: As in :meth:`forward`.
+            node_weight: As in :meth:`forward`; batch norm reads it.
+
+        Returns:
+            ``[N, hidden_channels]``
+        """
+        weight = NodeWeight.of(node_weight)
+        return self._run(
+            x, edge_index, edge_weight, batch, edge_attr, weight, start, stop, True, None
+        )[0]
+
+    def encode_with_readouts(
+        self,
+        x: Tensor,
+        edge_index: Tensor | Neighbours,
+        edge_weight: Tensor | None = None,
+        batch: Tensor | None = None,
+        *,
+        start: int = 0,
+        stop: int | None = None,
+        edge_attr: Tensor | None = None,
+        node_weight: Tensor | None = None,
+        batch_size: int | None = None,
+        scaled: bool = True,
+    ) -> tuple[Tensor, Tensor]:
+        """What :meth:`encode` gives, and what ``jk="sum"`` needs of the states before it.
+
+        Returns:
+            The node states ``[N, hidden_channels]``, and the readouts of the states before them
+            from ``start`` on, side by side, which :meth:`embed` takes as ``earlier``: ``[B, D']``,
+            and ``[B, 0]`` with ``jk="last"``.
+        """
+        size, weight = num_graphs(batch, batch_size), NodeWeight.of(node_weight)
+        h, readouts = self._run(
+            x, edge_index, edge_weight, batch, edge_attr, weight, start, stop, scaled, size
+        )
+        return h, torch.cat(readouts, dim=-1) if readouts else h.new_empty(size, 0)
+
+    def _run(
+        self,
+        x: Tensor,
+        edge_index: Tensor | Neighbours,
+        edge_weight: Tensor | None,
+        batch: Tensor | None,
+        edge_attr: Tensor | None,
+        node_weight: NodeWeight | None,
+        start: int,
+        stop: int | None,
+        scaled: bool,
+        size: int | None,
+    ) -> tuple[Tensor, list[Tensor]]:
+        """The state after the last layer, and the readouts of those before, for ``jk="sum"``."""
+        stop = self.num_layers if stop is None else stop
+        if not 0 <= start <= stop <= self.num_layers:
+            raise InputError(
+                f"start={start} and stop={stop} are not layers of this model: "
+                f"0 <= start <= stop <= {self.num_layers}."
+            )
+        width = self.hidden_channels if start > 0 else self.in_channels
+        check_nodes(x, batch, width, None if node_weight is None else node_weight.weight)
+        # Worked out once, not in every layer.
+        conv: Any = self.layers[0].conv
+        edges = conv.prepare(x, edge_index, edge_weight, edge_attr)
+        h, readouts = x, []
+        with weigh_nodes(self.layers, node_weight):
+            for index in range(start, stop):
+                if size is not None and self.jk == "sum":
+                    given = scaled and index == start
+                    readouts.append(self._pool(h, batch, size, node_weight, given))
+                h = self.layers[index](h, edges)
+        return h, readouts
+
+    def _pool(
+        self,
+        h: Tensor,
+        batch: Tensor | None,
+        size: int,
+        node_weight: NodeWeight | None,
+        scaled: bool,
+    ) -> Tensor:
+        weight = None if node_weight is None else node_weight.weight
+        return READOUTS[self.readout](h, batch, size, node_weight=weight, scaled=scaled)
