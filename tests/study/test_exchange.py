@@ -13,8 +13,8 @@ from ifmixup.study.exchange import Imported, export, flat, import_runs, thinned
 from ifmixup.study.store import Store
 from ifmixup.training.run_spec import RunSpec
 from ifmixup.training.settings import setting_types
+from own_classes import Net
 from stored_runs import child, done, everything, failed, filled, spec
-from user_classes import Net
 
 FIRST = ["key", "dataset", "model", "method", "repeat", "fold", "seed", "status"]
 LAST = ["data", "split", "host", "finished_at", "error"]

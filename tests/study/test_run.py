@@ -11,10 +11,10 @@ from ifmixup.study.run import Runner, changed_code
 from ifmixup.study.splits import make_splits
 from ifmixup.study.store import Store
 from ifmixup.training.packed import pack
+from own_classes import Net, Noise
 from stored_runs import filled, spec, study_of
 from stored_runs import record as stored
 from task_graphs import with_values
-from user_classes import Net, Noise
 
 TINY = {"epochs": 2, "hidden_channels": 4, "num_layers": 1}
 

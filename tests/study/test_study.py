@@ -8,8 +8,8 @@ from ifmixup.components import with_options
 from ifmixup.errors import InputError, StoreError
 from ifmixup.study import study as module
 from ifmixup.study.study import Study, find_study, load_studies, save_studies
+from own_classes import Net, Noise
 from stored_runs import study_of
-from user_classes import Net, Noise
 
 
 def saved(folder, *studies):
@@ -94,8 +94,8 @@ def test_to_a_file_and_back(tmp_path, study):
 def test_reading_a_study_does_not_import_the_users_code(tmp_path):
     path = saved(tmp_path, study_of((Net,), ("none",)))
     text = path.read_text()
-    assert "user_classes:Net" in text
-    path.write_text(text.replace("user_classes:Net", "no_such_module:Net"))
+    assert "own_classes:Net" in text
+    path.write_text(text.replace("own_classes:Net", "no_such_module:Net"))
     (study,) = load_studies(tmp_path)
     assert study.trials[0].candidates[0].model.target == "no_such_module:Net"
 

@@ -19,8 +19,8 @@ from ifmixup.errors import ComponentError
 from ifmixup.graphs import concatenate
 from ifmixup.nn.inputs import GraphsModel
 from ifmixup.training.trainer import Trainer, recompute_batch_norm
+from own_classes import Net, Noise
 from tiny import parts
-from user_classes import Net, Noise
 
 TRAIN = torch.tensor([5, 3, 100, 7, 20, 41, 2, 77, 150, 11])
 TEST = torch.arange(160, 188)
@@ -62,7 +62,7 @@ def test_a_users_model_is_trained_as_in_a_loop_of_pygs(mutag, method):
 
 
 def test_options_reach_model_and_method(mutag):
-    one = made(mutag, Net, Noise, width=3, num_layers=2, std=0.5)
+    one = made(mutag, Net, Noise, width=3, depth=2, std=0.5)
     assert one.model.head.in_features == 3
     assert len(one.model.convs) == 2
     assert (one.method.std, one.method.num_classes) == (0.5, 2)

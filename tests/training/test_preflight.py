@@ -11,9 +11,9 @@ from ifmixup.components import MODELS
 from ifmixup.errors import IfmixupError, InputError
 from ifmixup.training.packed import pack
 from ifmixup.training.preflight import preflight
+from own_classes import Net, Noise
 from task_graphs import with_labels, with_values
 from tiny import parts
-from user_classes import Net, Noise
 
 
 class OfNodes(Net):

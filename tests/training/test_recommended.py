@@ -9,8 +9,8 @@ from ifmixup.training import recommended as module
 from ifmixup.training.packed import pack
 from ifmixup.training.recommended import recommended
 from ifmixup.training.settings import Settings
+from own_classes import Net, Noise
 from task_graphs import with_labels
-from user_classes import Net, Noise
 
 FOUND = {
     "models": {"GCN": {"settings": {"batch_size": 8}, "options": {"num_layers": 4, "jk": "sum"}}},
@@ -72,7 +72,7 @@ def test_what_the_user_has_set_stays(known):
 def test_a_model_of_ones_own_has_its_own_defaults(known):
     settings, model, method = given(Net, Noise)
     assert settings == Settings()
-    assert (model, method) == ({"width": 8, "num_layers": 1}, {"std": 0.1})
+    assert (model, method) == ({"width": 8, "depth": 1}, {"std": 0.1})
     assert given("gin")[0] == Settings()  # nothing is known of it
 
 
