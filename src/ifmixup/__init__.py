@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,9 +26,9 @@ if TYPE_CHECKING:
     from ifmixup.study.compare import compare as compare
     from ifmixup.study.comparison import Comparison as Comparison
 
-__version__ = version("ifmixup")
+    __version__: str
 
-# Where each public name is defined. It is imported when it is first used: torch takes seconds.
+# Where each public name is defined. It is imported on first use, because torch takes seconds.
 _HOMES = {
     "Comparison": "ifmixup.study.comparison",
     "EdgeAttrToNodes": "ifmixup.data",
@@ -56,13 +55,16 @@ __all__ = [*_HOMES, *_PACKAGES]
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return importlib.import_module(f"ifmixup.{name}")
-    if name in _HOMES:
+    if name == "__version__":
+        value = importlib.import_module("importlib.metadata").version("ifmixup")
+    elif name in _HOMES:
         value = getattr(importlib.import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'ifmixup' has no attribute {name!r}")
+    else:
+        raise AttributeError(f"module 'ifmixup' has no attribute {name!r}")
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    """All names, those that are imported late included."""
-    return sorted({*globals(), *__all__})
+    """All names, including those that are imported on first use."""
+    return sorted({*globals(), *__all__, "__version__"})
