@@ -51,7 +51,8 @@ def main(epochs: int = 10, backend: str | None = None) -> tuple[list[float], flo
             batch = mixup(batch.to(device))
             inputs = (batch.x, batch.edge_index, batch.edge_weight, batch.batch)
             # Told its number of graphs, the model need not read it off a tensor.
-            out = compiled(*inputs, batch_size=batch.num_graphs)
+            node_weight = batch.get("node_weight")
+            out = compiled(*inputs, node_weight=node_weight, batch_size=batch.num_graphs)
             loss = F.cross_entropy(out, batch.y)
             optimizer.zero_grad()
             loss.backward()

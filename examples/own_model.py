@@ -1,7 +1,9 @@
-"""A model of your own on mixed graphs: give `edge_weight` to every convolution, and check it.
+"""A model of your own on mixed graphs: pass `edge_weight` to every convolution, and check it.
 
+PyG's `GINConv` ignores edge weights; `from ifmixup.nn import GINConv` is the same layer with them.
+`node_weight` says how much of a node there is: READOUT and batch norm of `ifmixup.nn` read it.
 `ifmixup.check_model` calls the model with other weights and sees whether the logits change. Try it
-with `--forget`, which leaves the weights out: it would train without a word, and mix only half.
+with `--forget`, which leaves the edge weights out: such a model would train all the same.
 """
 
 from __future__ import annotations
@@ -12,30 +14,36 @@ import tyro
 from sklearn.model_selection import train_test_split
 from torch import Tensor, nn
 from torch_geometric.loader import DataLoader
-from torch_geometric.nn import GraphConv, global_add_pool
 
 from ifmixup import IfMixup, check_model
 from ifmixup.data import load
+from ifmixup.nn import BatchNorm, GINConv, global_mean_pool
 
 
 class OwnModel(nn.Module):
-    """Two convolutions of PyG that read edge weights, and what one likes around them."""
+    """Two convolutions that read edge weights, and what one likes around them."""
 
     def __init__(self, in_channels: int, out_channels: int, forget: bool) -> None:
         super().__init__()
-        self.first, self.second = GraphConv(in_channels, 32), GraphConv(32, 32)
-        self.norm, self.lin = nn.BatchNorm1d(32), nn.Linear(32, out_channels)
+        self.first = GINConv(nn.Linear(in_channels, 32))
+        self.second = GINConv(nn.Linear(32, 32))
+        self.norm, self.lin = BatchNorm(32), nn.Linear(32, out_channels)
         self.forget = forget
 
     def forward(
-        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None, batch: Tensor
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        edge_weight: Tensor | None,
+        batch: Tensor,
+        node_weight: Tensor | None = None,
     ) -> Tensor:
         """Logits ``[B, C]``."""
         if self.forget:
             edge_weight = None
         h = self.first(x, edge_index, edge_weight).relu()
-        h = self.norm(self.second(h, edge_index, edge_weight)).relu()
-        return self.lin(global_add_pool(h, batch))
+        h = self.norm(self.second(h, edge_index, edge_weight), node_weight).relu()
+        return self.lin(global_mean_pool(h, batch, node_weight=node_weight))
 
 
 def main(epochs: int = 40, forget: bool = False) -> tuple[list[float], float]:
@@ -60,7 +68,8 @@ def main(epochs: int = 40, forget: bool = False) -> tuple[list[float], float]:
     for _ in range(epochs):
         total = 0.0
         for batch in map(mixup, loader):
-            out = model(batch.x, batch.edge_index, batch.edge_weight, batch.batch)
+            inputs = (batch.x, batch.edge_index, batch.edge_weight, batch.batch)
+            out = model(*inputs, node_weight=batch.get("node_weight"))
             loss = F.cross_entropy(out, batch.y)
             optimizer.zero_grad()
             loss.backward()
