@@ -1,32 +1,12 @@
-"""Models and a method as a user of PyG writes them."""
+"""Models of a user's own with parameters or arguments that need care."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import pairwise
-
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch_geometric.nn import GraphConv, Linear, global_add_pool, global_mean_pool
 
-from ifmixup.augment import Method
-
-
-class Net(nn.Module):
-    """Layers of GraphConv, which reads edge weights."""
-
-    def __init__(
-        self, in_channels: int, out_channels: int, width: int = 8, num_layers: int = 1
-    ) -> None:
-        super().__init__()
-        widths = [in_channels] + [width] * num_layers
-        self.convs = nn.ModuleList(GraphConv(a, b) for a, b in pairwise(widths))
-        self.head = nn.Linear(width, out_channels)
-
-    def forward(self, x, edge_index, edge_weight, batch):
-        for conv in self.convs:
-            x = conv(x, edge_index, edge_weight).relu()
-        return self.head(global_mean_pool(x, batch))
+from own_classes import Net
 
 
 class LazyNet(Net):
@@ -101,19 +81,3 @@ class TableNet(Net):
     def forward(self, x, edge_index, edge_weight, batch):
         out = super().forward(x, edge_index, edge_weight, batch)
         return torch.maximum(out * self.scale + self.shift, self.mask)
-
-
-class Noise(Method):
-    """Noise on the node features."""
-
-    def __init__(self, num_classes: int | None = None, *, std: float = 0.1, generator=None) -> None:
-        super().__init__(num_classes, generator=generator)
-        self.std = std
-
-    def draw(self, graphs) -> Tensor:
-        x = graphs.nodes["x"]
-        return torch.randn(x.shape, generator=self.generator).to(x)
-
-    def change(self, graphs, plan):
-        x = graphs.nodes["x"] + self.std * plan
-        return replace(graphs, nodes={**graphs.nodes, "x": x})

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ifmixup.components import resolve, set_options
+from ifmixup.components import resolve
 from ifmixup.data import load
 from ifmixup.errors import InputError, unknown_name
 from ifmixup.paper.experiments import EXPERIMENTS, Experiment, Variant, find
@@ -25,10 +25,9 @@ from ifmixup.study.splits import Splits, make_splits
 from ifmixup.study.store import Store
 from ifmixup.study.study import Candidate, Study, Trial, load_studies, make_trial, save_studies
 from ifmixup.training.packed import PackedDataset, pack
-from ifmixup.training.recommended import recommended
+from ifmixup.training.recommended import starting_point
 from ifmixup.training.run import reproducible
 from ifmixup.training.run_spec import Fold, RunSpec
-from ifmixup.training.settings import setting_types
 from ifmixup.training.trainer import Trainer
 
 FOLDS = 10  # of every cross-validation; a smaller scale runs the first few of them
@@ -329,19 +328,16 @@ def _candidates(
     variant: Variant, data: PackedDataset, epochs: int, search: str, changes: Mapping[str, Any]
 ) -> list[Candidate]:
     """The settings of a variant on a dataset: one, or those of the paper's grid."""
-    start = recommended(data, resolve("model", variant.model), resolve("method", variant.method))
+    model, method = resolve("model", variant.model), resolve("method", variant.method)
     given = {**changes, **variant.changes}
-    own = {name: value for name, value in given.items() if name in setting_types()}
-    options = {name: value for name, value in given.items() if name not in own}
-    settings = start.settings.with_(**{"use_edge_attr": False, **own, "epochs": epochs})
+    start = starting_point(data, model, method, {**given, "epochs": epochs})
     # what was set is not chosen from the grid
     grid = {
         names: values
         for names, values in PAPER_GRID.items()
         if search != "none" and not set(names.split(",")) & set(given)
     }
-    model, method = set_options([start.model, start.method], options)
-    return expand(settings, model, method, grid)
+    return expand(start.settings, start.model, start.method, grid)
 
 
 def _continued(study: Study, earlier: Sequence[Study]) -> Study:
