@@ -65,6 +65,14 @@ def split_options(
         if name in found:
             raise InputError(f"--{_dashed(name)} was given twice. Leave one out.")
         found[name] = _value(name, flag, texts, several)
+        for each in several:
+            if name in (plain := each.default_options()) and (
+                dict(each.spec.options)[name] != plain[name]
+            ):
+                raise InputError(
+                    f"The variant {each.name!r} sets {name}, and --{_dashed(name)} would change "
+                    f"it. Leave one out, or make every value a variant of its own."
+                )
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import tyro
 
 from ifmixup.cli.class_options import resolve_components, split_options
+from ifmixup.cli.config import print_config
 from ifmixup.cli.console import PlainConsole, print_skipped
 from ifmixup.cli.options import (
     NO_DEFAULT,
@@ -87,9 +88,7 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
     changes: dict[str, Any] = split_options(class_options, [*models, *methods], vars(options))
     config = resolved(options, changes)
     if options.print_config:
-        from ifmixup.config_files import to_toml
-
-        print(to_toml({name: value for name, value in config.items() if name != "source"}), end="")
+        print_config(config)
         return 0
     from ifmixup.study.compare import compare as run_compare
 
