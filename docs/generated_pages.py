@@ -53,8 +53,8 @@ def commands_page() -> str:
 
     parts = [
         "# Commands",
-        "This is what `ifmixup COMMAND --help` prints. `--config FILE` reads options of `train` and "
-        "`compare` from TOML or YAML; options that are typed override it.",
+        "This is what `ifmixup COMMAND --help` prints. `--config FILE` reads options of `train` "
+        "and `compare` from TOML or YAML; options that are typed override it.",
     ]
     for name, (_, does) in COMMANDS.items():
         parts += [f"## ifmixup {name}", does, f"```text\n{help_of(name)}\n```"]
