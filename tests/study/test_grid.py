@@ -4,7 +4,7 @@ from ifmixup.components import resolve, with_options
 from ifmixup.errors import InputError
 from ifmixup.study.grid import PAPER_GRID, check_grid, check_names, expand, load_grid
 from ifmixup.training.settings import Settings
-from own_classes import Net, Noise
+from user_classes import Net, Noise
 
 
 def expanded(grid, model="gcn", method="none", **settings):

@@ -4,7 +4,7 @@ import pytest
 
 from ifmixup.study.engines.engine import Outcome
 from ifmixup.study.progress import Progress, duration
-from ifmixup.training import RunResult, RunSpec, Settings
+from stored_runs import done, failed, spec
 
 
 class Clock:
@@ -19,14 +19,6 @@ def clock():
     return Clock()
 
 
-def outcome(fold, accuracy=None, model="gin", method="ifmixup", **metrics):
-    settings = Settings(model=model, method=method)
-    spec = RunSpec("MUTAG", "", settings, "holdout", 0, fold, "", 0)
-    if accuracy is None:
-        return Outcome(spec, error="TrainingError: no")
-    return Outcome(spec, RunResult({}, {"accuracy": accuracy, **metrics}, 1.0, 0.1))
-
-
 def watch(progress, clock, outcomes, seconds):
     with progress:
         for found in outcomes:
@@ -35,22 +27,22 @@ def watch(progress, clock, outcomes, seconds):
             progress.finished(found)
 
 
-def test_a_log_has_a_line_a_tenth(clock):
+def test_a_log_has_one_line_per_tenth(clock):
     file = io.StringIO()
-    found = [outcome(fold, 0.5 + fold / 100) for fold in range(40)]
+    found = [done(fold) for fold in range(40)]
     watch(Progress(40, already=2, file=file, clock=clock), clock, found, seconds=1)
     lines = file.getvalue().splitlines()
     assert lines[0] == "40 runs to do (2 are there already)"
-    assert lines[1] == "4/40 runs done, 36 s left, best so far: gin ifmixup 0.530 (fold 3)"
-    assert lines[-1] == "40/40 runs done, took 40 s, best so far: gin ifmixup 0.890 (fold 39)"
+    assert lines[1] == "4/40 runs done, 36 s left"
+    assert lines[-1] == "40/40 runs done, took 40 s"
     assert len(lines) == 11
     assert "\x1b" not in file.getvalue()
 
 
 def test_a_log_has_a_line_after_a_while(clock):
     file = io.StringIO()
-    progress = Progress(1, file=file, clock=clock)
-    first = outcome(0, 0.5).spec
+    first = spec(epochs=350)
+    progress = Progress(1, epochs=350, file=file, clock=clock)
     with progress:
         progress.started(first)
         for number in range(1, 101):
@@ -65,30 +57,29 @@ def test_a_log_has_a_line_after_a_while(clock):
     assert len(lines) == 5
 
 
-def test_the_best_is_of_validation_and_the_test_fold_is_not_shown(clock):
+def test_time_is_counted_in_epochs(clock):
+    progress = Progress(3, epochs=100, file=io.StringIO(), clock=clock)
+    assert progress.left() is None  # nothing is known
+    short, long = spec(0, epochs=10), spec(1, epochs=80)
+    with progress:
+        progress.started(short)
+        progress.started(long)
+        clock.now = 10
+        progress.epoch(long, 10)
+        progress.finished(Outcome(short, error="no"))
+        assert progress.share() == pytest.approx(0.2)
+        assert progress.left() == pytest.approx(40)
+        progress.started(long)  # its worker was lost: it begins again
+        assert progress.share() == pytest.approx(0.1)
+        progress.finished(Outcome(long, error="no"))
+        progress.epoch(long, 79)  # too late to count
+        assert progress.share() == pytest.approx(0.9)
+
+
+def test_failed_runs_are_counted(clock):
     file = io.StringIO()
-    found = [outcome(0, 0.9), outcome(1, 0.8, "gcn")]
-    found[0].result.curves["validation_accuracy"] = [0.6, 0.7]
-    found[1].result.curves["validation_accuracy"] = [0.75, 0.5]
-    watch(Progress(2, file=file, clock=clock), clock, found, 1)
-    assert "best so far: gcn ifmixup 0.750 (fold 1)" in file.getvalue().splitlines()[-1]
-
-
-def test_the_best_error_is_the_lowest(clock):
-    file = io.StringIO()
-    found = [outcome(0, 0.9), outcome(1, 0.8, "gcn")]
-    found[0].result.curves["validation_mae"] = [2.0, 1.25, float("nan")]
-    found[1].result.curves["validation_mae"] = [1.5, 3.0]
-    watch(Progress(2, file=file, clock=clock), clock, found, 1)
-    assert "best so far: gin ifmixup MAE 1.250 (fold 0)" in file.getvalue().splitlines()[-1]
-
-
-def test_failed_runs_are_counted_and_never_the_best(clock):
-    file = io.StringIO()
-    found = [outcome(0), outcome(1, float("nan")), outcome(2, 0.5), outcome(3, 0.4)]
-    watch(Progress(4, file=file, clock=clock), clock, found, 1)
-    last = file.getvalue().splitlines()[-1]
-    assert last == "3/4 runs done, 1 failed, took 4 s, best so far: gin ifmixup 0.500 (fold 2)"
+    watch(Progress(4, file=file, clock=clock), clock, [failed(0), done(1), done(2), done(3)], 1)
+    assert file.getvalue().splitlines()[-1] == "3/4 runs done, 1 failed, took 4 s"
 
 
 def test_a_study_that_is_stopped(clock):
@@ -98,7 +89,6 @@ def test_a_study_that_is_stopped(clock):
 
     file = io.StringIO()
     progress = Progress(9, file=file, clock=clock)
-    progress.started(outcome(0).spec)
     with pytest.raises(KeyboardInterrupt):
         watch(progress, clock, interrupted(), 1)
     assert file.getvalue().splitlines() == ["9 runs to do", "stopped, 0/9 runs done, took 0 s"]
@@ -111,26 +101,22 @@ def test_nothing_to_do_is_quiet(clock):
     assert file.getvalue() == ""
 
 
-def test_a_terminal_gets_a_live_display(clock, monkeypatch):
+def test_a_terminal_gets_a_bar(clock, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     file = io.StringIO()
     file.isatty = lambda: True
     progress = Progress(3, file=file, clock=clock)
     with progress:
-        for found in (outcome(0, 0.889), outcome(1)):
+        for found in (done(0), failed(1)):
             progress.started(found.spec)
             clock.now += 60
             progress.finished(found)
-        progress.started(outcome(2).spec)
-        progress._live.refresh()
+        progress.started(spec(2))
     shown = file.getvalue()
     assert "1/3 runs done, 1 running, 1 failed, 1 min 0 s left" in shown
-    assert "best so far: gin ifmixup 0.889 (fold 0)" in shown
     assert "\x1b[" in shown
-    assert shown.endswith(
-        "1/3 runs done, 1 failed, took 2 min 0 s, best so far: gin ifmixup 0.889 (fold 0)\n"
-    )
+    assert shown.endswith("1/3 runs done, 1 failed, took 2 min 0 s\n")
 
 
 def test_it_writes_to_the_standard_error(capsys):

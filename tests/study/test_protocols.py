@@ -156,7 +156,7 @@ def test_nan_is_never_the_best():
 
 
 def test_runs_that_cannot_be_read():
-    with pytest.raises(InputError, match="different or no length: .* validation_accuracy 0"):
+    with pytest.raises(InputError, match=r"different or no length: .* validation_accuracy 0"):
         holdout({(0, 0): finished([0.5])})
     with pytest.raises(InputError, match="different or no length"):
         holdout({(0, 0): finished([0.5, 0.5], [0.5])})

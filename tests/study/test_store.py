@@ -1,6 +1,7 @@
 import os
 import random
 import re
+import resource
 import signal
 import sqlite3
 import time
@@ -9,11 +10,17 @@ from datetime import datetime, timezone
 
 import pytest
 
+from ifmixup.components import with_options
 from ifmixup.errors import InputError, StoreError
+from ifmixup.study import store as module
 from ifmixup.study.engines.engine import Outcome
 from ifmixup.study.record import Record
 from ifmixup.study.store import Store
 from stored_runs import RESULT, child, done, everything, failed, fill, filled, spec
+
+
+def got(store, key):
+    return store.get([key])[key]
 
 
 def corrupt(folder, column, value):
@@ -26,7 +33,7 @@ def corrupt(folder, column, value):
 def test_what_is_added_comes_back(tmp_path):
     with Store(tmp_path / "a" / "study") as store:
         assert store.add(done())
-        record = store.record(spec().key)
+        record = got(store, spec().key)
     assert record.result == RESULT
     assert (record.key, record.spec, record.status) == (spec().key, spec(), "done")
     assert (record.error, record.host, record.versions) == (None, "here", {"torch": "2"})
@@ -41,7 +48,7 @@ def test_numbers_that_are_not_finite_come_back(tmp_path):
     outcome.result.curves["train_loss"] = odd
     filled(tmp_path, outcome)
     with Store(tmp_path) as store:
-        assert repr(store.record(spec().key).result.curves["train_loss"]) == repr(odd)
+        assert repr(got(store, spec().key).result.curves["train_loss"]) == repr(odd)
 
 
 def test_a_done_run_is_never_overwritten(tmp_path):
@@ -50,7 +57,6 @@ def test_a_done_run_is_never_overwritten(tmp_path):
     with Store(tmp_path) as store:
         assert not store.add(done(accuracy=0.75))
         assert not store.add(failed())
-        assert store.forget_failed([spec().key]) == 0
     assert everything(tmp_path) == before
 
 
@@ -58,37 +64,29 @@ def test_a_failed_run_gives_way(tmp_path):
     with Store(tmp_path) as store:
         assert store.add(failed(error="first"))
         assert store.add(failed(error="second"))
-        assert store.record(spec().key).error == "second"
+        assert got(store, spec().key).error == "second"
         assert store.keys("failed") == {spec().key}
         assert store.keys("done") == set()
         assert store.add(done())
-        record = store.record(spec().key)
+        record = got(store, spec().key)
         assert (record.status, record.error, record.result) == ("done", None, RESULT)
         assert store.keys() == store.keys("done") == {spec().key}
 
 
-def test_forgetting_failed_runs(tmp_path):
-    with Store(tmp_path) as store:
-        for outcome in (failed(0), failed(1), failed(2), done(3)):
-            store.add(outcome)
-        assert store.forget_failed([spec(0).key, spec(1).key, spec(3).key, "no such"]) == 2
-        assert store.keys() == {spec(2).key, spec(3).key}
-
-
 def test_filters_and_order(tmp_path):
     outcomes = [
-        done(fold, dataset=dataset, model=model, method=method)
+        done(fold, dataset=dataset, data=dataset, model=model, method=method)
         for dataset in ("PROTEINS", "MUTAG")
         for model in ("gin", "gcn")
         for method in ("none", "ifmixup")
         for fold in (10, 2)
     ]
     random.Random(0).shuffle(outcomes)
-    filled(tmp_path, *outcomes, failed(0), done(0, protocol="paper", repeat=1))
+    filled(tmp_path, *outcomes, failed(0), done(0, repeat=1))
 
     def found(**wanted):
         return [
-            (r.spec.dataset, r.spec.settings.model, r.spec.settings.method, r.spec.fold)
+            (r.spec.dataset, r.spec.model.name, r.spec.method.name, r.spec.fold)
             for r in store.records(**wanted)
         ]
 
@@ -99,11 +97,11 @@ def test_filters_and_order(tmp_path):
             ("MUTAG", "gcn", "none", 0),
             ("MUTAG", "gcn", "none", 2),
             ("MUTAG", "gcn", "none", 10),
-            ("MUTAG", "gcn", "none", 0),  # paper comes after holdout
+            ("MUTAG", "gcn", "none", 0),  # repeat by repeat
             ("MUTAG", "gin", "none", 2),
             ("MUTAG", "gin", "none", 10),
         ]
-        assert found(protocol="paper") == found(repeat=1) == [("MUTAG", "gcn", "none", 0)]
+        assert found(repeat=1) == [("MUTAG", "gcn", "none", 0)]
         assert found(status="failed") == [("MUTAG", "gcn", "none", 0)]
         assert found(model="gin", fold=10, dataset="PROTEINS", method="none", status="done") == [
             ("PROTEINS", "gin", "none", 10)
@@ -114,6 +112,33 @@ def test_filters_and_order(tmp_path):
         )
         with pytest.raises(InputError, match=r"'don'. Did you mean 'done'"):
             store.keys("don")
+        with pytest.raises(InputError, match=r"'faild'. Did you mean 'failed'"):
+            next(store.records(status="faild"))
+
+
+def test_many_runs_come_in_few_queries(tmp_path):
+    filled(tmp_path, *(done(fold) for fold in range(12)), failed(12))
+    keys = [spec(fold).key for fold in range(13)]
+    with Store(tmp_path) as store:
+        asked = []
+        store._connection.set_trace_callback(asked.append)
+        found = store.get([*keys, *keys, "no such run"])
+        assert len(asked) == 1
+        assert found.keys() == set(keys)
+        assert found[keys[3]].result == RESULT
+        assert found[keys[12]].error == "out of memory"
+        assert store.get([keys[0]], curves=False)[keys[0]].result.curves == {}
+        assert store.get([]) == {}
+        # as many keys as one likes, though a query has a limit
+        assert store.get([*(str(number) for number in range(40_000)), keys[1]]).keys() == {keys[1]}
+
+
+def test_the_name_in_tables_is_what_a_run_is_found_by(tmp_path):
+    filled(tmp_path, done(method=with_options("ifmixup", name="wide", alpha=1.0)))
+    with Store(tmp_path) as store:
+        (record,) = store.records(method="wide")
+        assert record.spec.method.class_name == "IfMixup"
+        assert list(store.records(method="ifmixup")) == []
 
 
 def test_an_outcome_needs_a_result_or_an_error(tmp_path):
@@ -124,7 +149,7 @@ def test_an_outcome_needs_a_result_or_an_error(tmp_path):
 def test_an_error_of_any_text_is_kept(tmp_path):
     filled(tmp_path, failed(error="bad byte \udcff; '; DROP TABLE runs; --"))
     with Store(tmp_path) as store:
-        assert store.record(spec().key).error == r"bad byte \udcff; '; DROP TABLE runs; --"
+        assert got(store, spec().key).error == r"bad byte \udcff; '; DROP TABLE runs; --"
 
 
 def test_a_full_database_keeps_what_it_has_and_goes_on(tmp_path):
@@ -172,10 +197,10 @@ def test_a_damaged_row_is_named(tmp_path, column, value):
 
 def test_curves_that_unpack_to_too_much_are_refused(tmp_path, monkeypatch):
     filled(tmp_path, done())
-    monkeypatch.setattr("ifmixup.study.rows.MAX_CURVES", 1000)
+    monkeypatch.setattr("ifmixup.study.record.MAX_CURVES", 1000)
     corrupt(tmp_path, "curves", zlib.compress(b"{" + b" " * 10_000 + b"}"))
     with Store(tmp_path) as store, pytest.raises(StoreError, match="cut off or too long"):
-        store.record(spec().key)
+        got(store, spec().key)
 
 
 def test_two_stores_at_once_have_each_run_once(tmp_path):
@@ -224,3 +249,179 @@ def test_killed_at_any_moment_nothing_that_was_acknowledged_is_lost(tmp_path):
     connection = sqlite3.connect(folder / "runs.sqlite")
     assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     connection.close()
+
+
+def marked(path, application, schema):
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE other (a)")
+    connection.execute(f"PRAGMA application_id = {application}")
+    connection.execute(f"PRAGMA user_version = {schema}")
+    connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+@pytest.mark.parametrize("content", [b"hello", b"\0" * 5000, b"SQLite format 3\0"])
+def test_a_file_that_is_no_database_is_left_alone(tmp_path, content, read_only):
+    path = tmp_path / "runs.sqlite"
+    path.write_bytes(content)
+    with pytest.raises(StoreError, match=r"not a database of ifmixup's runs.*left as it is"):
+        Store(tmp_path, read_only=read_only)
+    assert path.read_bytes() == content
+    assert os.listdir(tmp_path) == ["runs.sqlite"]
+
+
+@pytest.mark.parametrize(
+    ("application", "schema", "message"),
+    [
+        (0, 0, "not a database of ifmixup's runs"),
+        (12345, module.SCHEMA, "not a database of ifmixup's runs"),
+        (module.APPLICATION_ID, module.SCHEMA + 1, r"newer ifmixup \(schema 3.*Upgrade"),
+        (module.APPLICATION_ID, 1, r"older ifmixup \(schema 1; this one has 2.*Export it"),
+        (module.APPLICATION_ID, 0, r"older ifmixup \(schema 0.*Export it"),
+    ],
+)
+def test_a_database_that_is_not_ours_is_left_alone(tmp_path, application, schema, message):
+    path = tmp_path / "runs.sqlite"
+    marked(path, application, schema)
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=message):
+        Store(tmp_path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["runs.sqlite"]
+
+
+def test_a_cut_off_database_is_called_damaged(tmp_path):
+    filled(tmp_path, *(done(fold) for fold in range(20)))
+    path = tmp_path / "runs.sqlite"
+    path.write_bytes(path.read_bytes()[:8192])
+    with pytest.raises(StoreError, match=r"damaged.*malformed"), Store(tmp_path) as store:
+        list(store.records())
+
+
+def test_an_empty_file_is_a_beginning(tmp_path):
+    (tmp_path / "runs.sqlite").touch()
+    filled(tmp_path, done())
+    assert len(everything(tmp_path)) == 1
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="file"):
+        Store(tmp_path / "file" / "study")
+
+
+def test_reading_only(tmp_path):
+    with pytest.raises(StoreError, match="holds no runs"):
+        Store(tmp_path / "none", read_only=True)
+    assert not (tmp_path / "none").exists()
+    filled(tmp_path, done())
+    with Store(tmp_path / "runs.sqlite", read_only=True) as store:
+        assert store.keys() == {spec().key}
+        with pytest.raises(StoreError, match="readonly"):
+            store.add(done(1))
+
+
+def test_reading_where_nothing_can_be_written(tmp_path, monkeypatch):
+    filled(tmp_path, done())
+    real = sqlite3.connect
+
+    class Failing(sqlite3.Connection):
+        """What SQLite does for a log that it cannot make: the first command fails."""
+
+        def execute(self, *command):
+            raise sqlite3.OperationalError("unable to open database file")
+
+    def connect(address, **options):
+        kind = sqlite3.Connection if "immutable" in address else Failing
+        return real(address, factory=kind, **options)
+
+    monkeypatch.setattr(sqlite3, "connect", connect)
+    with Store(tmp_path, read_only=True) as store:
+        assert store.keys() == {spec().key}
+
+
+def test_where_a_write_ahead_log_is_impossible(tmp_path, monkeypatch):
+    class Refusing(sqlite3.Connection):
+        def execute(self, command, *values):
+            if "journal_mode" in command:
+                raise sqlite3.OperationalError("cannot change into wal mode")
+            return super().execute(command, *values)
+
+    real = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: real(*a, factory=Refusing, **k))
+    with Store(tmp_path) as store, Store(tmp_path) as other:
+        assert store.add(done(0))
+        assert other.add(done(1))
+        assert not store.add(done(1))
+        assert not (tmp_path / "runs.sqlite-wal").exists()
+    assert len(everything(tmp_path)) == 2
+
+
+def test_a_key_that_is_not_text_is_named(tmp_path):
+    filled(tmp_path, done(0), done(1))
+    connection = sqlite3.connect(tmp_path / "runs.sqlite")
+    change = "UPDATE runs SET key = CAST(? AS TEXT) WHERE key = ?"
+    connection.execute(change, (b"\xff\xfe", spec(0).key))
+    connection.commit()
+    connection.close()
+    with Store(tmp_path) as store:
+        found = dict(store.rows())
+    assert len(found) == 2
+    assert isinstance(found.pop(spec(1).key), Record)
+    assert [str(error) for error in found.values()] == ["its key is not text"]
+
+
+def test_another_process_that_keeps_it_locked(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "BUSY_SECONDS", 0.05)
+    with Store(tmp_path) as store, Store(tmp_path) as other:
+        other._connection.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreError, match="another process has held it"):
+            store.add(done())
+        other._connection.execute("ROLLBACK")
+        assert store.add(done())
+
+
+def test_a_full_disk(small_disk):
+    study = small_disk / "study"
+    filled(study, done(0))
+    (small_disk / "ballast").write_bytes(b"x" * 150_000)
+    with Store(study) as store:
+        stored, message = fill(store)
+        assert re.search("disk is full.*same command again", message)
+        assert len(stored) > 1
+        assert store.keys() == {spec(0).key, *stored}
+    assert len(everything(study)) == 1 + len(stored)  # reading needs no space
+    (small_disk / "ballast").unlink()
+    with Store(study) as store:
+        assert store.add(done(len(stored) + 1))
+        assert store.keys() == {spec(fold).key for fold in range(len(stored) + 2)}
+
+
+def test_a_full_disk_from_the_beginning(small_disk):
+    ballast = small_disk / "ballast"
+    with pytest.raises(OSError, match="No space"):
+        ballast.write_bytes(b"x" * 10**6)
+    with pytest.raises(StoreError, match="disk is full"), Store(small_disk / "study") as store:
+        store.add(done())
+    ballast.unlink()
+    filled(small_disk / "study", done())
+    assert len(everything(small_disk / "study")) == 1
+
+
+def test_a_limit_on_files(tmp_path):
+    filled(tmp_path, done(0))
+
+    def work():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, resource.RLIM_INFINITY))
+        with Store(tmp_path) as store:
+            stored, message = fill(store)
+            assert "may be full, over its quota or broken" in message
+            assert store.keys() == {spec(0).key, *stored}
+            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY,) * 2)
+            assert store.add(done(len(stored) + 1))
+
+    with child(work):
+        pass
+    with Store(tmp_path) as store:
+        assert store.keys() >= {spec(fold).key for fold in range(3)}

@@ -1,193 +1,138 @@
-import csv
-import io
-import json
 import math
-from dataclasses import replace
 
-from rich.console import Console
+import pytest
 
 from ifmixup.study.statistics import Difference
-from ifmixup.study.table import Row, rich_table, to_csv, to_json, to_latex, to_markdown
+from ifmixup.study.table import Table, difference_text, metric_text, number, percent
 
 NAN = math.nan
-NO = "no difference that these folds can show"
-NONE = Row("MUTAG", "gcn", "none", "holdout", 0.894, NAN, 0.063, 0.881, None, None, 10, 0, False)
-MIXED = Row(
-    dataset="MUTAG",
-    model="gcn",
-    method="ifmixup",
-    protocol="holdout",
-    mean=0.902,
-    std_repeats=NAN,
-    std_folds=0.0551,
-    last=0.89,
-    difference=Difference(0.008, -0.011, 0.027, 0.3, 10),
-    verdict=NO,
-    runs=9,
-    failed=1,
-    optimistic=False,
-    adjusted_p=0.6,
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.894, "89.4"),
+        (0.89449, "89.4"),
+        (0.89451, "89.5"),
+        (0.8935, "89.4"),  # halves to the even digit, whatever binary makes of them
+        (0.8945, "89.4"),
+        (0.9995, "100.0"),
+        (0.99949, "99.9"),
+        (1.0, "100.0"),
+        (0.0, "0.0"),
+        (1e-9, "0.0"),
+        (-1e-9, "0.0"),
+        (-0.0111, "−1.1"),
+        (NAN, "–"),
+        (math.inf, "–"),
+    ],
 )
-PAPER = replace(MIXED, protocol="paper", optimistic=True, verdict="helps", failed=0, runs=10)
+def test_percent(value, text):
+    assert percent(value) == text
 
 
-def printed(rows, width=80):
-    console = Console(width=width, file=io.StringIO(), color_system=None)
-    console.print(rich_table(rows))
-    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+@pytest.mark.parametrize(
+    ("value", "text"), [(0.008, "+0.8"), (-0.008, "−0.8"), (0.0004, "0.0"), (-0.0004, "0.0")]
+)
+def test_percent_with_sign(value, text):
+    assert percent(value, sign=True) == text
 
 
-def test_on_the_terminal():
-    assert printed([NONE, MIXED, PAPER]) == [
-        "           accuracy      last  difference to",
-        "method     ± folds      epoch  none [95 %]       verdict",
-        "─" * 80,
-        "MUTAG gcn  holdout",
-        "none       89.4 ± 6.3    88.1",
-        "ifmixup    90.2 ± 5.5    89.0  +0.8 [−1.1, 2.7]  no difference that these folds",
-        "                                                 can show",
+@pytest.mark.parametrize(
+    ("value", "size", "text"),
+    [
+        (0.5, 0.5, "0.500"),
+        (8.745, 8.745, "8.74"),
+        (-0.00894, 8.7, "−0.01"),
+        (-0.00094, 8.7, "0.00"),
+        (0.001234, 0.001234, "0.00123"),
+        (123.4, 123.4, "123"),
+        (12345.6, 12345.6, "12346"),
+        (0.4, 12345.6, "0"),
+        (0.25, 0.0, "0.25"),
+        (0.25, NAN, "0.25"),
+        (NAN, 1.0, "–"),
+    ],
+)
+def test_numbers(value, size, text):
+    assert number(value, size) == text
+
+
+def test_a_number_with_its_sign():
+    assert number(0.3, 1.5, sign=True) == "+0.30"
+    assert number(-0.3, 1.5, sign=True) == "−0.30"
+    assert number(0.0, 1.5, sign=True) == "0.00"
+
+
+def test_a_difference_and_its_interval():
+    def text(*values):
+        return difference_text(Difference(*values))
+
+    assert text(0.008, -0.011, 0.027, 0.3, 10) == "+0.8 [−1.1, +2.7]"
+    assert text(-0.008, -0.011, -0.005, 0.3, 10) == "−0.8 [−1.1, −0.5]"
+    assert text(0.05, NAN, NAN, 0.25, 3) == "+5.0 [–]"
+    assert text(NAN, NAN, NAN, NAN, 0) == "– [–]"
+
+
+def test_an_error_is_in_its_own_units():
+    assert metric_text("mae", 1.5, 1.5) == "1.50"
+    assert metric_text("roc_auc", 0.894, 0.894) == "89.4"
+    found = Difference(-0.3, -0.5, -0.1, 0.01, 10)
+    assert difference_text(found, "mae", 1.5) == "−0.30 [−0.50, −0.10]"
+
+
+def test_markdown_has_names_to_the_left_and_numbers_to_the_right():
+    found = Table(("name", "a", "b"), [("x", "1", "2"), ("y", "", "3")]).markdown()
+    assert found.splitlines() == [
+        "| name | a | b |",
+        "| :-- | --: | --: |",
+        "| x | 1 | 2 |",
+        "| y |  | 3 |",
+    ]
+    assert found.endswith("\n")
+    assert Table(("a",), []).markdown() == "| a |\n| :-- |\n"
+
+
+def test_markdown_with_everything():
+    table = Table(
+        ("name", "accuracy ± folds"),
+        [("a|b", "89.4 ± 6.3*"), ("drop_edge", "[1]\n`x`")],
+        title="A *table*",
+        notes=["* optimistic"],
+        bold={(0, 1)},
+    )
+    assert table.markdown().splitlines() == [
+        r"## A \*table\*",
         "",
-        "MUTAG gcn  paper",
-        "ifmixup    90.2 ± 5.5*   89.0  +0.8 [−1.1, 2.7]  helps",
-        "Accuracy in %, differences in points.",
-        "* optimistic: the paper's protocol chooses the epoch, and the setting where",
-        "there are several, on the test folds themselves, so that these numbers tend to",
-        "be too good.",
-        "MUTAG gcn ifmixup (holdout): 1 of 10 runs failed and are not in these numbers.",
+        "| name | accuracy ± folds |",
+        "| :-- | --: |",
+        r"| a\|b | **89.4 ± 6.3\*** |",
+        r"| drop\_edge | \[1\] \`x\` |",
+        "",
+        r"\* optimistic",
     ]
-
-
-def test_nothing_compared_nothing_repeated():
-    lines = printed([NONE])
-    assert lines[1] == "method     ± folds     epoch"
-    assert lines[4] == "none       89.4 ± 6.3   88.1"
-    assert not any("optimistic" in line for line in lines)
-
-
-def test_repeats_have_a_column():
-    lines = printed([replace(NONE, std_repeats=0.0123)])
-    assert lines[1] == "method     ± folds     repeats  epoch"
-    assert lines[4] == "none       89.4 ± 6.3      1.2   88.1"
-
-
-def test_the_widest_row_is_whole_at_80_columns():
-    row = replace(
-        MIXED,
-        dataset="IMDB-BINARY",
-        model="gatv2",
-        method="attribute_masking",
-        std_repeats=0.1,
-        std_folds=0.1,
-        optimistic=True,
-        difference=Difference(-0.108, -0.211, 0.1, 0.3, 30),
-    )
-    lines = printed([row])
-    assert all(len(line) <= 80 for line in lines)
-    text = " ".join(" ".join(lines).split())
-    for cell in ("IMDB-BINARY gatv2", "attribute_masking", "90.2 ± 10.0*", "−10.8 [−21.1, 10.0]"):
-        assert cell in text
-    verdict = [line[70:].strip() for line in lines[4:9]]
-    assert " ".join(verdict) == NO
-
-
-def test_names_are_not_read_as_markup():
-    assert printed([replace(NONE, dataset="[red]x[/red]")])[3].startswith("[red]x[/red] gcn")
-
-
-def test_json():
-    found = json.loads(to_json([NONE, MIXED]))
-    assert found[0]["std_repeats"] is None
-    assert found[0]["difference"] is None
-    assert found[1] == {
-        "dataset": "MUTAG",
-        "model": "gcn",
-        "method": "ifmixup",
-        "protocol": "holdout",
-        "mean": 0.902,
-        "std_repeats": None,
-        "std_folds": 0.0551,
-        "last": 0.89,
-        "difference": 0.008,
-        "low": -0.011,
-        "high": 0.027,
-        "p_value": 0.3,
-        "pairs": 10,
-        "adjusted_p": 0.6,
-        "verdict": NO,
-        "runs": 9,
-        "failed": 1,
-        "optimistic": False,
-        "metric": "accuracy",
-        "undefined": 0,
-    }
-
-
-def test_csv():
-    text = to_csv([replace(NONE, dataset='a,"b"'), MIXED])
-    assert text.splitlines() == [
-        "dataset,model,method,protocol,mean,std_repeats,std_folds,last,verdict,runs,failed,"
-        "optimistic,adjusted_p,metric,undefined,difference,low,high,p_value,pairs",
-        '"a,""b""",gcn,none,holdout,0.894,,0.063,0.881,,10,0,False,,accuracy,0,,,,,',
-        f"MUTAG,gcn,ifmixup,holdout,0.902,,0.0551,0.89,{NO},9,1,False,0.6,accuracy,0,"
-        f"0.008,-0.011,0.027,0.3,10",
-    ]
-    assert next(csv.DictReader(io.StringIO(text)))["dataset"] == 'a,"b"'
-    assert to_csv([]) == ""
-
-
-def test_markdown():
-    assert to_markdown([NONE, replace(PAPER, dataset="a|b", method="drop_edge")]) == (
-        "| dataset | model | method | protocol | accuracy ± folds | ± repeats | last epoch "
-        "| difference to none \\[95 %\\] | verdict | runs |\n"
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
-        "| MUTAG | gcn | none | holdout | 89.4 ± 6.3 | – | 88.1 |  |  | 10 |\n"
-        "| a\\|b | gcn | drop\\_edge | paper | 90.2 ± 5.5\\* | – | 89.0 "
-        "| +0.8 \\[−1.1, 2.7\\] | helps | 10 |\n"
-        "\nAccuracy in %, differences in points.\n"
-        "\n\\* optimistic: the paper's protocol chooses the epoch, and the setting where there are "
-        "several, on the test folds themselves, so that these numbers tend to be too good.\n"
-    )
 
 
 def test_latex():
-    assert to_latex([NONE, replace(MIXED, dataset=r"A_1&\~^{", optimistic=True)]).splitlines() == [
-        r"\begin{tabular}{llllllllll}",
+    table = Table(
+        ("dataset", "accuracy ± folds", "difference [95 %]"),
+        [(r"A_1&\~^{", "90.2 ± 5.5*", "+0.8 [−1.1, +2.7]"), ("B", "–", "")],
+        title="What\nit is",
+        notes=["Accuracy in %."],
+        bold={(1, 1)},
+        rules={1},
+    )
+    assert table.latex().splitlines() == [
+        "% What it is",
+        "% Accuracy in %.",
+        r"\begin{tabular}{lrr}",
         r"\toprule",
-        r"dataset & model & method & protocol & accuracy $\pm$ folds & $\pm$ repeats & last epoch "
-        r"& difference to none [95 \%] & verdict & runs \\",
+        r"dataset & accuracy $\pm$ folds & difference [95 \%] \\",
         r"\midrule",
-        r"MUTAG & gcn & none & holdout & 89.4 $\pm$ 6.3 & -- & 88.1 &  &  & 10 \\",
-        r"A\_1\&\textbackslash{}\textasciitilde{}\textasciicircum{}\{ & gcn & ifmixup & holdout "
-        r"& 90.2 $\pm$ 5.5$^*$ & -- & 89.0 & +0.8 [$-$1.1, 2.7] & " + NO + r" & 9 (1 failed) \\",
+        r"A\_1\&\textbackslash{}\textasciitilde{}\textasciicircum{}\{ & 90.2 $\pm$ 5.5$^*$ "
+        r"& +0.8 [$-$1.1, +2.7] \\",
+        r"\midrule",
+        r"B & \textbf{--} &  \\",
         r"\bottomrule",
-        r"\multicolumn{10}{p{\linewidth}}{\footnotesize Accuracy in \%, differences in points.} \\",
-        r"\multicolumn{10}{p{\linewidth}}{\footnotesize $^*$ optimistic: the paper's protocol "
-        r"chooses the epoch, and the setting where there are several, on the test folds "
-        r"themselves, so that these numbers tend to be too good.} \\",
-        r"\multicolumn{10}{p{\linewidth}}{\footnotesize A\_1\&\textbackslash{}\textasciitilde{}"
-        r"\textasciicircum{}\{ gcn ifmixup (holdout): 1 of 10 runs failed and are not in these "
-        r"numbers.} \\",
         r"\end{tabular}",
     ]
-
-
-def test_an_error_is_a_number_and_other_fractions_are_named():
-    rows = [
-        replace(row, metric="mae", mean=12.34, std_folds=0.5, last=1234.5) for row in (NONE, MIXED)
-    ]
-    assert printed(rows)[:6] == [
-        "           MAE           last  difference to",
-        "method     ± folds      epoch  none [95 %]     verdict",
-        "─" * 80,
-        "MUTAG gcn  holdout",
-        "none       12.3 ± 0.5  1234.5",
-        "ifmixup    12.3 ± 0.5  1234.5  0.0 [0.0, 0.0]  no difference that these folds",
-    ]
-    text = to_markdown(rows)
-    assert "| MAE ± folds |" in text
-    assert "MAE in the units of the target; lower is better." in text
-    ranked = to_markdown([replace(NONE, metric="average_precision", undefined=2)])
-    assert "on 2 folds the average precision is not defined" in ranked
-    assert "| average precision ± folds |" in ranked
-    assert "| 89.4 ± 6.3 |" in ranked
-    assert "Average precision in %, differences in points." in ranked

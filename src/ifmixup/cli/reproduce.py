@@ -88,7 +88,7 @@ def reproduce(options: ReproduceOptions, class_options: Sequence[str] = ()) -> i
     )
     changes = split_options(class_options, [*models, *methods], vars(options))
     changes = typed(options.settings) | changes
-    size = {
+    size: dict[str, Any] = {
         "repeats": options.repeats,
         "folds": options.folds,
         "epochs": changes.pop("epochs", None),

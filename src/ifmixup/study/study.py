@@ -240,8 +240,8 @@ class Study:
     def of(values: Any) -> Study:
         """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
         same_names("A study", _mapping(values), Study.__dataclass_fields__)
-        if values["metric"] not in TITLES:
-            raise unknown_name("metric", short(values["metric"]), TITLES)
+        if _text(values["metric"]) not in TITLES:
+            raise unknown_name("metric", values["metric"][:60], TITLES)
         return Study(
             _text(values["name"]),
             _text(values["title"]),

@@ -1,7 +1,8 @@
 import socket
 
-from ifmixup.study.engines.engine import Outcome
 from ifmixup.training.versions import versions
+
+from ifmixup.study.engines.engine import Outcome
 from stored_runs import spec
 
 

@@ -10,10 +10,10 @@ from dataclasses import replace
 import psutil
 import pytest
 import torch
+from ifmixup.training.versions import versions
 
 from ifmixup.errors import InputError, StoreError
 from ifmixup.study.engines.local import LocalEngine
-from ifmixup.training.versions import versions
 
 
 @pytest.fixture(autouse=True)

@@ -1,10 +1,11 @@
 import json
 import math
 
-from ifmixup.study.engines import messages
 from ifmixup.study.engines.messages import order, outcome, perform
-from ifmixup.training import RunResult
 from ifmixup.training.versions import versions
+
+from ifmixup.study.engines import messages
+from ifmixup.training import RunResult
 
 
 def test_there_and_back_as_text(make_task, mutag, expected, numbers):

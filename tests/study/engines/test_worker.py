@@ -5,10 +5,10 @@ import time
 
 import pytest
 import torch
-
-from ifmixup.study.engines import worker_process
 from ifmixup.study.engines.messages import order, outcome
 from ifmixup.study.engines.worker_process import WorkerProcess
+
+from ifmixup.study.engines import worker_process
 
 psutil = pytest.importorskip("psutil")
 

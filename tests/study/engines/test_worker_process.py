@@ -6,7 +6,6 @@ import sys
 import time
 
 import pytest
-
 from ifmixup.study.engines.worker_process import WorkerProcess, environment, stop
 
 
