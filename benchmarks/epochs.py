@@ -1,14 +1,16 @@
 """An epoch of training against the loops that a PyG user would write: `make bench`.
 
-One process, one thread. The ways run in turn; the median of five repeats counts. Before anything
-is timed, every way is seen to have the same losses in its first steps from the same weights.
-Prints a table and writes results/benchmark-epochs.json and its plot.
+Four things are measured: our models against PyG's, a user's own model in our loop against PyG's
+plain loop, every method against none, and ifmixup with node weights against without. One process,
+one thread. The ways run in turn, and the median of five repeats counts. Before anything is timed,
+every way is checked to have the same losses in its first steps from the same weights. Prints a
+table and writes results/benchmark-epochs.json and its plot.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,12 +21,14 @@ from torch_geometric.loader import DataLoader
 
 from epochs_plot import draw
 from ifmixup import IfMixup, augment
+from ifmixup.components import Component, resolve
 from ifmixup.data import load
 from ifmixup.errors import DatasetError
-from ifmixup.training import PackedDataset, Settings, Trainer, pack
-from ifmixup.training.trainer import model_inputs
-from measure import RESULTS, Figure, in_turn, save, show
-from peers import Epoch, PyGModel, peer1, peer2
+from ifmixup.training.packed import PackedDataset, pack
+from ifmixup.training.settings import Settings
+from ifmixup.training.trainer import Trainer
+from measure import RESULTS, Figure, in_turn, save, show, where_there_is_data
+from peers import Epoch, PyGModel, UserGIN, peer1, peer2, plain_loop
 
 HIDDEN, LAYERS, LEARNING_RATE = 64, 5, 0.001
 EDGES = ("csr", "EdgeIndex", "edge_index")
@@ -32,12 +36,12 @@ EDGES = ("csr", "EdgeIndex", "edge_index")
 
 @dataclass(frozen=True)
 class Case:
-    """What is trained, and how many times faster than peer 1 it is to be."""
+    """What is trained, and how many times as fast as peer 1 it should be."""
 
     dataset: str
     model: str
     batch_size: int
-    epochs: int  # in one repeat, so that it takes long enough to be timed
+    epochs: int  # in one repeat, which must take long enough to be timed
     reach: float
 
     def __str__(self) -> str:
@@ -51,24 +55,36 @@ CASES = (
     Case("MUTAG", "gin", 32, 10, 2.5),
 )
 
+USER_CASES = (Case("NCI1", "gin", 128, 1, 1.0), Case("MUTAG", "gin", 32, 20, 1.0))
+
 
 def plain_graphs(name: str) -> list[Data]:
     return [Data(x=graph.x, edge_index=graph.edge_index, y=graph.y) for graph in load(name)]
 
 
+def our_model(name: str, *, dropout: float = 0.5) -> Component:
+    options = {"hidden_channels": HIDDEN, "num_layers": LAYERS, "dropout": dropout}
+    return resolve("model", name).with_options(readout="sum", jk="last", **options)
+
+
 def our_training(
-    data: PackedDataset, case: Case, method: str = "none", *, dropout: float = 0.5
+    data: PackedDataset,
+    case: Case,
+    method: str = "none",
+    *,
+    model: Component | None = None,
+    dropout: float = 0.5,
+    **options: Any,
 ) -> Trainer:
-    settings = Settings(
-        model=case.model,
-        method=method,
-        batch_size=case.batch_size,
-        hidden=HIDDEN,
-        layers=LAYERS,
-        learning_rate=LEARNING_RATE,
-        dropout=dropout,
+    """Our training of all graphs, with our model unless another one is given."""
+    settings = Settings(batch_size=case.batch_size, learning_rate=LEARNING_RATE)
+    return Trainer(
+        settings,
+        (model or our_model(case.model, dropout=dropout)).spec,
+        resolve("method", method).with_options(**options).spec,
+        data,
+        train=torch.arange(len(data)),
     )
-    return Trainer(settings, data, train=torch.arange(len(data)))
 
 
 def their_epochs(
@@ -93,7 +109,7 @@ def their_epochs(
     ways = {"peer 1": peer1(model(), graphs, case.batch_size, LEARNING_RATE, shuffle=shuffle)}
     for edges in EDGES:
         ways[f"peer 2, {edges}"] = peer2(
-            model(normalize=edges != "csr"),  # which comes normalised
+            model(normalize=edges != "csr"),  # which is normalised beforehand
             graphs,
             case.batch_size,
             LEARNING_RATE,
@@ -103,18 +119,24 @@ def their_epochs(
     return ways
 
 
-def check_losses(case: Case, graphs: list[Data]) -> float:
-    """Three steps on one batch, from the same weights: the largest difference of the losses.
+@contextlib.contextmanager
+def one_batch(case: Case, graphs: list[Data]) -> Iterator[list[Data]]:
+    """The graphs of a single batch, in double precision.
 
-    Without dropout, which everyone draws in an order of its own, and in double precision: in single
-    precision the order of additions alone changes gradients of GIN by one part in a thousand.
+    In single precision the order of additions alone changes gradients of GIN by one part in a
+    thousand.
     """
-    torch.set_default_dtype(torch.double)
     index = torch.randperm(len(graphs), generator=torch.Generator().manual_seed(0))
     index = index[: case.batch_size]
-    batch = [Data(**{**graphs[i].to_dict(), "x": graphs[i].x.double()}) for i in index.tolist()]
-    ours = our_training(pack(batch, case.dataset), case, dropout=0.0)
-    ways = their_epochs(ours, case, batch, shuffle=False, dropout=0.0)
+    torch.set_default_dtype(torch.double)
+    try:
+        yield [Data(**{**graphs[i].to_dict(), "x": graphs[i].x.double()}) for i in index.tolist()]
+    finally:
+        torch.set_default_dtype(torch.float)
+
+
+def loss_difference(ours: Trainer, ways: dict[str, Epoch]) -> float:
+    """The largest difference of the losses of three epochs, from the same weights."""
     for _ in range(3):
         ours.run_epoch()
     largest = 0.0
@@ -123,9 +145,18 @@ def check_losses(case: Case, graphs: list[Data]) -> float:
         pairs = zip(losses, ours.curves["train_loss"], strict=True)
         largest = max(largest, *(abs(theirs - mine) for theirs, mine in pairs))
         if largest > 1e-4:
-            raise AssertionError(f"{case}, {name}: losses {losses}, ours {ours.curves}")
-    torch.set_default_dtype(torch.float)
+            raise AssertionError(f"{name}: losses {losses}, ours {ours.curves}")
     return largest
+
+
+def check_losses(case: Case, graphs: list[Data]) -> float:
+    """Three steps on one batch: the largest difference of the losses.
+
+    Without dropout, because every way draws it in another order.
+    """
+    with one_batch(case, graphs) as batch:
+        ours = our_training(pack(batch, case.dataset), case, dropout=0.0)
+        return loss_difference(ours, their_epochs(ours, case, batch, shuffle=False, dropout=0.0))
 
 
 def epochs(case: Case) -> dict[str, Any]:
@@ -159,8 +190,39 @@ def epochs(case: Case) -> dict[str, Any]:
     }
 
 
+def user_model(case: Case) -> dict[str, Any]:
+    """Milliseconds of an epoch of a user's two-layer GIN: in our loop and in PyG's plain one."""
+    graphs = plain_graphs(case.dataset)
+    model = resolve("model", UserGIN)
+
+    def plain(ours: Trainer, graphs: list[Data], *, shuffle: bool) -> Epoch:
+        theirs = UserGIN(ours.data.num_features, ours.data.num_outputs)
+        theirs.load_state_dict(ours.model.state_dict())
+        return plain_loop(theirs, graphs, case.batch_size, LEARNING_RATE, shuffle=shuffle)
+
+    with one_batch(case, graphs) as batch:
+        ours = our_training(pack(batch, case.dataset), case, model=model)
+        difference = loss_difference(ours, {"plain loop": plain(ours, batch, shuffle=False)})
+    ours = our_training(pack(graphs, case.dataset), case, model=model)
+    times = in_turn(
+        {"ours": ours.run_epoch, "plain loop": plain(ours, graphs, shuffle=True)},
+        times=case.epochs,
+    )
+    what = f"{case.dataset}, batch {case.batch_size}"
+    ratio = times["plain loop"].median / times["ours"].median
+    figure = Figure(
+        f"{what}: PyG's plain loop / ours, a user's two-layer GIN", ratio, at_least=case.reach
+    )
+    return {
+        "case": what,
+        "loss_difference": difference,
+        "milliseconds": times,
+        "figures": [figure],
+    }
+
+
 def mixed_once(graphs: list[Data], num_classes: int) -> list[Data]:
-    """As many graphs of the mixed size: each mixed with another one, once and for all."""
+    """As many graphs of the mixed size: each is mixed once, with another one."""
     mixed = IfMixup(num_classes)(Batch.from_data_list(graphs)).to_data_list()
     for graph in mixed:
         graph.y = graph.y.argmax(1)
@@ -168,7 +230,11 @@ def mixed_once(graphs: list[Data], num_classes: int) -> list[Data]:
 
 
 def methods(case: Case) -> dict[str, Any]:
-    """Milliseconds of our epoch with each method, and with none on graphs of the mixed size."""
+    """Milliseconds of our epoch with each method, and of what it is compared with.
+
+    An epoch of ifmixup is compared with one of none on graphs of the mixed size, and one with node
+    weights with one without.
+    """
     graphs = plain_graphs(case.dataset)
     data = pack(graphs, case.dataset)
     mixed = pack(mixed_once(graphs, data.num_outputs), "mixed")
@@ -176,8 +242,11 @@ def methods(case: Case) -> dict[str, Any]:
         method: our_training(data, case, method).run_epoch for method in augment.names()
     }
     ways["none, mixed graphs"] = our_training(mixed, case).run_epoch
+    unweighted = our_training(data, case, "ifmixup", node_weight=False)
+    ways["ifmixup without node weights"] = unweighted.run_epoch
     times = in_turn(ways, times=case.epochs)
-    figures = []
+    ratio = times["ifmixup"].median / times["ifmixup without node weights"].median
+    figures = [Figure(f"{case}: ifmixup with node weights / without", ratio, at_most=1.15)]
     for method in augment.names():
         base = "none, mixed graphs" if method == "ifmixup" else "none"
         if method != "none":
@@ -187,7 +256,7 @@ def methods(case: Case) -> dict[str, Any]:
 
 
 def preparing() -> dict[str, Any]:
-    """A mixed batch of 128 graphs of NCI1, everything included, and one that PyG collates."""
+    """A mixed batch of 128 graphs of NCI1, ready for the model, and one that PyG collates."""
     graphs = plain_graphs("NCI1")
     training = our_training(pack(graphs, "NCI1"), CASES[0], "ifmixup")
     loader = iter(())
@@ -195,7 +264,7 @@ def preparing() -> dict[str, Any]:
     def ours() -> None:
         index = torch.randperm(len(graphs))[:128]
         (graphs_128,) = training.method.take(training.graphs, [index])
-        model_inputs(graphs_128, training.mirrored)
+        training.training_model.inputs(graphs_128)
 
     def theirs() -> None:
         nonlocal loader
@@ -213,14 +282,13 @@ def preparing() -> dict[str, Any]:
 def main() -> None:
     torch.set_num_threads(1)
     console = Console()
-    measured: dict[str, list[dict[str, Any]]] = {"epochs": [], "methods": [], "preparing": []}
-    for case in CASES:
-        try:
-            measured["epochs"].append(epochs(case))
-            measured["methods"].append(methods(case))
-        except DatasetError as error:
-            console.print(f"{case} is left out: {str(error).splitlines()[0]}", highlight=False)
-    with contextlib.suppress(DatasetError):  # said above
+    measured: dict[str, list[dict[str, Any]]] = {
+        "epochs": where_there_is_data(CASES, epochs, console),
+        "user_model": where_there_is_data(USER_CASES, user_model, console),
+        "methods": where_there_is_data(CASES, methods, console),
+        "preparing": [],
+    }
+    with contextlib.suppress(DatasetError):  # printed above
         measured["preparing"].append(preparing())
     figures = [figure for rows in measured.values() for row in rows for figure in row["figures"]]
     show("An epoch of training, as a ratio of times", figures, console)

@@ -14,7 +14,7 @@ COLOURS = {"peer 1": "#b0b0b0", "peer 2": "#7d8fb3", "ours": "#d1495b"}
 
 
 def draw(rows: list[dict[str, Any]], path: Path) -> None:
-    """Bars of an epoch's time, a panel a case; whiskers reach from the least to the most."""
+    """Bars of an epoch's time, one panel per case; whiskers from the least to the most."""
     if not rows:
         return
     figure, axes = plt.subplots(1, len(rows), figsize=(3.2 * len(rows), 3.4), squeeze=False)
@@ -34,7 +34,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> None:
         axis.set_ylim(0, 1.25 * max(time.most for time in bars.values()))
         axis.set_title(row["case"].replace(", ", "\n", 1), fontsize=10)
         axis.spines[["top", "right"]].set_visible(False)
-    axes[0][0].set_ylabel("milliseconds an epoch, one thread")
+    axes[0][0].set_ylabel("milliseconds per epoch, one thread")
     figure.tight_layout()
     figure.savefig(path, dpi=120)
     plt.close(figure)

@@ -1,6 +1,6 @@
 """Ten folds of MUTAG at full length on two cores, against peer 1 in two processes: `make bench`.
 
-Both train 350 epochs a fold and look at the test fold after each; starting the processes counts.
+Both train 350 epochs per fold and evaluate the test fold after each; starting the processes counts.
 Prints a table and writes results/benchmark-folds.json.
 """
 
@@ -17,13 +17,15 @@ from rich.console import Console
 from torch_geometric.data import Data
 from torch_geometric.loader import DataLoader
 
-from epochs import HIDDEN, LAYERS, LEARNING_RATE, plain_graphs
+from epochs import HIDDEN, LAYERS, LEARNING_RATE, our_model, plain_graphs
+from ifmixup.components import resolve
 from ifmixup.study.engines.local import LocalEngine
 from ifmixup.study.splits import Splits, make_splits
-from ifmixup.study.study import Study
-from ifmixup.training import PackedDataset, Settings, pack
+from ifmixup.training.packed import PackedDataset, pack
+from ifmixup.training.settings import Settings
 from measure import Figure, Time, save, show
 from peers import PyGModel, peer1
+from study import tasks_of
 
 FOLDS, EPOCHS, BATCH, PROCESSES, REPEATS = 10, 350, 32, 2, 3
 
@@ -39,9 +41,9 @@ def train_peer(part: int) -> None:
     torch.set_num_threads(1)
     graphs, data, splits = dataset()
     for number in range(part, FOLDS, PROCESSES):
-        fold = splits.fold(0, number)
-        train = [graphs[i] for i in (*fold.train.tolist(), *fold.validation.tolist())]
-        test = DataLoader([graphs[i] for i in fold.test.tolist()], 256)
+        fold = splits.fold(0, number).without_validation
+        train = [graphs[i] for i in fold.train]
+        test = DataLoader([graphs[i] for i in fold.test], 256)
         model = PyGModel("gcn", data.num_features, HIDDEN, LAYERS, data.num_outputs)
         epoch = peer1(model, train, BATCH, LEARNING_RATE, shuffle=True)
         right = []
@@ -63,16 +65,9 @@ def peers() -> None:
 
 def ours() -> None:
     _, data, splits = dataset()
-    settings = Settings(
-        model="gcn",
-        epochs=EPOCHS,
-        batch_size=BATCH,
-        hidden=HIDDEN,
-        layers=LAYERS,
-        learning_rate=LEARNING_RATE,
-    )
-    study = Study(data, splits, 0, {("paper", "gcn", "none"): [settings]})
-    tasks = [(spec, splits.fold(spec.repeat, spec.fold)) for spec in study.specs()]
+    settings = Settings(epochs=EPOCHS, batch_size=BATCH, learning_rate=LEARNING_RATE)
+    model, method = our_model("gcn"), resolve("method", "none")
+    tasks = tasks_of(data, splits, settings, model, method, protocol="paper")
     done = list(LocalEngine(PROCESSES).execute(tasks, data))
     if len(done) != FOLDS or any(outcome.error for outcome in done):
         raise RuntimeError("A run failed.")

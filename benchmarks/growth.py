@@ -1,8 +1,7 @@
 """How the cost of training grows, and how much memory it takes: `make bench`.
 
-Ten times larger graphs, batches and datasets cost ten times as much if nothing but the work grows.
-Peak memory is read off processes of their own. Prints a table and writes
-results/benchmark-growth.json.
+Graphs, batches and datasets of ten times the size should take about ten times as long. Peak
+memory is measured in separate processes. Prints a table and writes results/benchmark-growth.json.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from torch_geometric.utils import coalesce, to_undirected
 
 from epochs import CASES, HIDDEN, LAYERS, LEARNING_RATE, Case, our_training, plain_graphs
 from ifmixup.errors import DatasetError
-from ifmixup.training import pack
+from ifmixup.training.packed import pack
 from measure import REPEATS, Figure, PeakMemory, in_turn, save, show
 from peers import PyGModel, peer1
 
@@ -30,7 +29,7 @@ NODES, FEATURES = 30, 16
 
 
 def random_graphs(count: int, num_nodes: int) -> list[Data]:
-    """Undirected graphs with about two edges a node, as molecules have, and two classes."""
+    """Undirected graphs with about two edges per node, as molecules have, and two classes."""
     generator = torch.Generator().manual_seed(0)
     graphs = []
     for _ in range(count):
@@ -84,7 +83,7 @@ def growth(model: str, method: str) -> dict[str, Any]:
 
 
 def peak_memory(number: int, way: str) -> dict[str, float]:
-    """Megabytes: the peak of this process, and how much training added. For a new process."""
+    """Megabytes: the peak of this process, which must be new, and how much training added."""
     case = CASES[number]
     graphs = plain_graphs(case.dataset)
     epoch: Callable[[], object]
@@ -101,7 +100,7 @@ def peak_memory(number: int, way: str) -> dict[str, float]:
 
 
 def memory(number: int) -> dict[str, Any]:
-    """Peak memory of training, ours and peer 1's, each in processes of its own."""
+    """Peak memory of training, ours and peer 1's, each in a process of its own."""
     case = CASES[number]
     peaks: dict[str, list[dict[str, float]]] = {"ours": [], "peer 1": []}
     for _ in range(REPEATS):

@@ -1,10 +1,9 @@
 """How near a step of training is to what this processor can do: `make bench`.
 
-The kernels that a step cannot do without are timed one by one, alone, on memory that is warm:
-matrix products, the sum over neighbours, batch norm and the like, at the sizes of a real batch.
-Their sum is the least that a step could take without a compiler that fuses them; what a step takes
-beyond it is dispatch, Python, and memory that is not warm. Prints a table and writes
-results/benchmark-limits.json.
+The kernels that a step needs are timed one by one on warm memory, at the sizes of a real batch:
+matrix products, the sum over neighbours, batch norm and so on. Their sum is about the least that a
+step could take without a compiler that fuses them. The rest of a step is dispatch, Python, and
+memory that is not warm. Prints a table and writes results/benchmark-limits.json.
 """
 
 from __future__ import annotations
@@ -18,9 +17,8 @@ from rich.table import Table
 
 from epochs import CASES, HIDDEN, LAYERS, Case, our_training, plain_graphs
 from ifmixup.graphs import select
-from ifmixup.nn import Neighbours
-from ifmixup.nn.aggregate import weighted_sum
-from ifmixup.training import pack
+from ifmixup.nn.aggregate import Neighbours, weighted_sum
+from ifmixup.training.packed import pack
 from measure import Time, in_turn, save, where_there_is_data
 
 

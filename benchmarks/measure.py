@@ -1,4 +1,4 @@
-"""How every benchmark measures: ways in turn, medians, and a report of what was measured where."""
+"""How every benchmark measures: ways in turn, medians, and a file with results and versions."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Time:
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure and what it is to reach: at least so much, or at most."""
+    """A figure, and the least or the most that it should be."""
 
     what: str
     measured: float
@@ -69,7 +69,7 @@ def in_turn(
 ) -> dict[str, Time]:
     """Milliseconds of each way, called ``times`` times in a repeat.
 
-    They run one after the other, so that a busy moment hits all; a first round warms up.
+    They run one after the other, because a busy moment then hits all; a first round warms up.
     """
     measured: dict[str, list[float]] = {name: [] for name in ways}
     for repeat in range(1 + repeats):
@@ -104,7 +104,7 @@ class PeakMemory:
 def where_there_is_data(
     cases: Iterable[C], measure: Callable[[C], dict[str, Any]], console: Console
 ) -> list[dict[str, Any]]:
-    """Measure each case; one whose dataset is not here is left out, and said."""
+    """Measure each case; one whose dataset is not here is left out with a message."""
     rows = []
     for case in cases:
         try:
@@ -115,11 +115,11 @@ def where_there_is_data(
 
 
 def show(title: str, figures: list[Figure], console: Console) -> None:
-    """The table of what was measured and what was to be reached."""
+    """The table of what was measured, and what it should be."""
     table = Table(title=title)
     table.add_column("what")
     table.add_column("measured", justify="right")
-    table.add_column("reach", justify="right")
+    table.add_column("should be", justify="right")
     for figure in figures:
         style = "" if figure.reached else "bold red"
         table.add_row(figure.what, f"{figure.measured:.2f}", figure.reach, style=style)
@@ -127,7 +127,7 @@ def show(title: str, figures: list[Figure], console: Console) -> None:
 
 
 def save(name: str, **measured: Any) -> Path:
-    """Write what was measured, with what made it, to results/."""
+    """Write what was measured, with the versions that it was measured with, to results/."""
     report = {
         "made_by": "make bench",
         "versions": {

@@ -1,8 +1,21 @@
 """Speed of mixing against what a user would do instead: `make bench`.
 
-One process, one thread. The ways are run in turn, so that a busy moment hits all of them, and the
-median of the repeats counts. Before anything is timed, all ways are seen to give the same graphs.
-Prints a table and writes results/benchmark-mixing.json.
+One process, one thread. The ways run in turn, because a busy moment then hits all of them, and the
+median of the repeats counts. Before anything is timed, all ways are checked to give the same
+graphs. Prints a table and writes results/benchmark-mixing.json.
+
+The ratio of the loop by hand to IfMixup is not a constant. It depends on
+
+- the batch size: the loop takes a fixed time per pair, IfMixup mostly one per batch, so the ratio
+  grows with the batch;
+- the sizes of the graphs: the loop builds matrices of nodes by nodes, IfMixup only edges;
+- the machine: the loop spends its time in Python and in many small calls, IfMixup in few large
+  ones;
+- how the loop is written: ours pads densely (``to_dense_adj``), goes back to edges
+  (``dense_to_sparse``) and collates the result. A loop that works on edge lists, or does not
+  collate, is faster.
+
+So quote the ratio with the batch size, the dataset and the loop.
 """
 
 from __future__ import annotations
@@ -33,10 +46,10 @@ SMALL, LARGE = 100_000, 1_000_000  # nodes; five times as many edges
 
 
 def mix_by_hand(batch: list[Data], partner: Tensor, lam: Tensor, num_classes: int) -> Batch:
-    """The loop that a user writes: a dense λA + (1 − λ)B a pair, made sparse again."""
+    """The loop that a user writes: a dense λA + (1 − λ)B per pair, made sparse again."""
     mixed = []
-    for a, place, ratio in zip(batch, partner.tolist(), lam.tolist(), strict=True):
-        b = batch[place]
+    for a, index, ratio in zip(batch, partner.tolist(), lam.tolist(), strict=True):
+        b = batch[index]
         n = max(a.num_nodes, b.num_nodes)
         x = torch.zeros(n, a.x.size(1))
         x[: a.num_nodes] += ratio * a.x
@@ -96,7 +109,7 @@ def batch_row(name: str) -> dict[str, Any]:
 
 
 def random_graph(num_nodes: int, seed: int) -> Data:
-    """A random directed graph with 5 edges a node, sorted as PyG's datasets are."""
+    """A random directed graph with 5 edges per node, sorted as PyG's datasets are."""
     generator = torch.Generator().manual_seed(seed)
     edge_index = torch.randint(num_nodes, (2, 5 * num_nodes), generator=generator)
     x = torch.rand(num_nodes, 16, generator=generator)
@@ -122,11 +135,11 @@ KEEP_MEMORY = "glibc.malloc.mmap_threshold=8589934592:glibc.malloc.trim_threshol
 
 
 def growth(keep_memory: bool) -> dict[str, Any]:
-    """How time and memory grow with the size of two graphs; each mix in a process of its own.
+    """How time and memory grow with the size of two graphs; each mix runs in its own process.
 
     The kernel hands out new memory page by page, zeroed, which costs more than the arithmetic.
-    Small tensors reuse memory, large ones do not, unless the allocator is told to keep it: so the
-    growth of the work itself is what is measured with ``keep_memory``.
+    Small tensors reuse memory, large ones do not unless the allocator is told to keep it.
+    ``keep_memory`` therefore measures how the work itself grows.
     """
     environment = {**os.environ, **({"GLIBC_TUNABLES": KEEP_MEMORY} if keep_memory else {})}
     runs: dict[int, list[dict[str, float]]] = {SMALL: [], LARGE: []}

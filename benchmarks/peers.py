@@ -1,8 +1,9 @@
 """What a user of PyG would write instead: the same models and loops, without ifmixup.
 
 Peer 1 is the loop of PyG's examples. Peer 2 is the fastest that PyG and torch offer: batches are
-collated once (so that the same graphs always meet), AdamW is fused, and edges come as torch CSR
-(with GCN's normalisation worked out beforehand), as ``EdgeIndex`` or as they are.
+collated once (the same graphs are then always in one batch), AdamW is fused, and edges are torch
+CSR (normalised beforehand for GCN), an ``EdgeIndex``, or as they are. The plain loop is that of
+PyG's examples with a user's own model.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from torch.nn import functional as F
 from torch_geometric import EdgeIndex
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader
-from torch_geometric.nn import GCNConv, GINConv, global_add_pool
+from torch_geometric.nn import GCNConv, GINConv, global_add_pool, global_mean_pool
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 from torch_geometric.utils import to_torch_csr_tensor
 
 Epoch = Callable[[], list[float]]  # trains one epoch, gives the loss of each step
-Step = tuple[Tensor, Tensor, Tensor, int, Tensor]  # what the model takes, and the classes
+Step = tuple[Any, ...]  # what the model takes, and the classes
 
 
 class PyGModel(nn.Module):
@@ -61,10 +62,10 @@ class PyGModel(nn.Module):
         )
 
     def embed(self, x: Tensor, edge_index: Tensor, batch: Tensor, size: int) -> Tensor:
-        for place, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
+        for index, (conv, norm) in enumerate(zip(self.convs, self.norms, strict=True)):
             h = norm(conv(x, edge_index)).relu()
             if self.skip is not None:
-                h = h + (self.skip(x) if place == 0 else x)
+                h = h + (self.skip(x) if index == 0 else x)
             x = h
         return global_add_pool(x, batch, size)
 
@@ -72,7 +73,7 @@ class PyGModel(nn.Module):
         return self.head(self.embed(x, edge_index, batch, size))
 
     def take_weights(self, ours: Any) -> None:
-        """Start from the weights of one of our models; what only we leave out starts at zero."""
+        """Start from the weights of one of our models; the biases that ours lack start at zero."""
         convs: list[Any] = list(self.convs)
         with torch.no_grad():
             for conv, norm, layer in zip(convs, self.norms, ours.layers, strict=True):
@@ -81,7 +82,7 @@ class PyGModel(nn.Module):
                     conv.lin.weight.copy_(layer.conv.lin.weight)
                     conv.bias.zero_()  # batch norm takes it away again
                 else:
-                    inside = layer.conv.mlp
+                    inside = layer.conv.nn
                     conv.eps.copy_(layer.conv.eps.squeeze())
                     conv.nn[1].load_state_dict(inside[1].state_dict(), strict=False)
                     for number in (0, 3):
@@ -92,17 +93,40 @@ class PyGModel(nn.Module):
             self.head.load_state_dict(ours.head.state_dict())
 
 
+class UserGIN(nn.Module):
+    """What a user of PyG writes: two GIN layers of PyG's own, a mean pool, a linear layer."""
+
+    def __init__(self, in_channels: int, out_channels: int, hidden_channels: int = 64) -> None:
+        super().__init__()
+        self.convs = nn.ModuleList(
+            GINConv(
+                nn.Sequential(
+                    nn.Linear(width, hidden_channels),
+                    nn.ReLU(),
+                    nn.Linear(hidden_channels, hidden_channels),
+                )
+            )
+            for width in (in_channels, hidden_channels)
+        )
+        self.lin = nn.Linear(hidden_channels, out_channels)
+
+    def forward(
+        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None, batch: Tensor
+    ) -> Tensor:
+        for conv in self.convs:
+            x = conv(x, edge_index).relu()
+        return self.lin(global_mean_pool(x, batch))
+
+
 def loop(
-    model: PyGModel,
+    model: nn.Module,
     batches: Callable[[], Iterable[Step]],
     learning_rate: float,
     *,
     fused: bool | None = None,
 ) -> Epoch:
     """The training loop; torch's AdamW is fused only when asked to be."""
-    optimizer = torch.optim.AdamW(
-        model.parameters(), lr=learning_rate, weight_decay=0.0, fused=fused
-    )
+    optimizer = torch.optim.AdamW(model.parameters(), lr=learning_rate, fused=fused)
 
     def epoch() -> list[float]:
         model.train()
@@ -131,6 +155,19 @@ def peer1(
     return loop(model, batches, learning_rate)
 
 
+def plain_loop(
+    model: UserGIN, graphs: list[Data], batch_size: int, learning_rate: float, *, shuffle: bool
+) -> Epoch:
+    """``DataLoader`` and a model of the user's."""
+    loader = DataLoader(graphs, batch_size, shuffle=shuffle)
+
+    def batches() -> Iterator[Step]:
+        for batch in loader:
+            yield batch.x, batch.edge_index, batch.edge_weight, batch.batch, batch.y
+
+    return loop(model, batches, learning_rate)
+
+
 def peer2(
     model: PyGModel,
     graphs: list[Data],
@@ -148,7 +185,7 @@ def peer2(
 
     def batches() -> Iterator[Step]:
         order = torch.randperm(len(collated)) if shuffle else torch.arange(len(collated))
-        return (collated[place] for place in order.tolist())
+        return (collated[index] for index in order.tolist())
 
     return loop(model, batches, learning_rate, fused=True)
 

@@ -18,8 +18,7 @@ from torch.nn import functional as F
 from torch_geometric.loader import DataLoader
 
 from epochs import CASES, HIDDEN, LAYERS, LEARNING_RATE, Case, our_training, plain_graphs
-from ifmixup.training import pack
-from ifmixup.training.trainer import model_inputs
+from ifmixup.training.packed import pack
 from measure import REPEATS, Time, save, where_there_is_data
 from peers import PyGModel
 
@@ -40,33 +39,34 @@ class Clock:
 
 
 def our_steps(case: Case) -> Callable[[Clock], None]:
-    """Our loop, taken apart; :meth:`ifmixup.training.Trainer.run_epoch` is the whole."""
+    """Our loop in parts; :meth:`ifmixup.training.trainer.Trainer.run_epoch` is the whole."""
     training = our_training(pack(plain_graphs(case.dataset), case.dataset), case)
-    training.model.train()
+    model: Any = training.model.train()
 
     def epoch(clock: Clock) -> None:
+        training.optimizer.prepare()
         for graphs in training._training_batches():
-            inputs = model_inputs(graphs, training.mirrored)
+            inputs = training.training_model.inputs(graphs)
             clock("prepare")
-            h = training.model.embed(**inputs)
+            h = model.embed(**inputs)
             clock("forward")
-            loss = F.cross_entropy(training.model.classify(h), graphs.graphs["y"])
+            loss = F.cross_entropy(model.classify(h), graphs.graphs["y"])
             clock("loss")
             training.optimizer.zero_grad()
             clock("optimiser")
             loss.backward()
             clock("backward")
-            training.optimizer.step()
+            training.optimizer.step(LEARNING_RATE)
             clock("optimiser")
 
     return epoch
 
 
 def their_steps(case: Case) -> Callable[[Clock], None]:
-    """The loop of peer 1, taken apart."""
+    """The loop of peer 1 in parts."""
     graphs = plain_graphs(case.dataset)
     model = PyGModel(case.model, graphs[0].x.size(1), HIDDEN, LAYERS, 2)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE, weight_decay=0.0)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=LEARNING_RATE)
     loader = DataLoader(graphs, case.batch_size, shuffle=True)
 
     def epoch(clock: Clock) -> None:

@@ -1,7 +1,7 @@
 """What a study costs beyond the training itself: `make bench`.
 
-Two workers against one on 20 runs of MUTAG, and the share of a run's seconds on NCI1 that goes into
-preparing batches. Prints a table and writes results/benchmark-study.json.
+Two workers against one on 20 runs of MUTAG, and the share of a run's seconds on NCI1 that is spent
+on preparing batches. Prints a table and writes results/benchmark-study.json.
 """
 
 from __future__ import annotations
@@ -11,26 +11,40 @@ from typing import Any
 
 from rich.console import Console
 
+from ifmixup.components import Component, resolve
 from ifmixup.data import load
 from ifmixup.errors import DatasetError
 from ifmixup.study.engines.engine import Task
 from ifmixup.study.engines.local import LocalEngine
-from ifmixup.study.splits import make_splits
-from ifmixup.study.study import Study
-from ifmixup.training import PackedDataset, Settings, pack, run
+from ifmixup.study.splits import Splits, make_splits
+from ifmixup.study.study import Candidate, folds_of, make_trial
+from ifmixup.training.packed import PackedDataset, pack
+from ifmixup.training.run import run
+from ifmixup.training.settings import Settings
 from measure import Figure, save, show
 
 
-def tasks_of(data: PackedDataset, settings: Settings, *, folds: int, repeats: int) -> list[Task]:
-    splits = make_splits(data, folds=folds, repeats=repeats)
-    study = Study(data, splits, 0, {("holdout", settings.model, settings.method): [settings]})
-    return [(spec, splits.fold(spec.repeat, spec.fold)) for spec in study.specs()]
+def tasks_of(
+    data: PackedDataset,
+    splits: Splits,
+    settings: Settings,
+    model: Component,
+    method: Component,
+    *,
+    protocol: str = "holdout",
+) -> list[Task]:
+    """The runs of one trial."""
+    candidate = Candidate(settings, model.spec, method.spec)
+    trial = make_trial(model, method, data, splits, [candidate], protocol=protocol)
+    return list(zip(trial.specs()[0], folds_of(splits, protocol), strict=True))
 
 
 def two_workers() -> dict[str, float]:
     """Seconds of 20 runs of MUTAG with one worker and with two, starting the workers included."""
     data = pack(load("MUTAG"))
-    tasks = tasks_of(data, Settings(epochs=100), folds=10, repeats=2)
+    model, method = resolve("model", "gcn"), resolve("method", "none")
+    splits = make_splits(data, folds=10, repeats=2)
+    tasks = tasks_of(data, splits, Settings(epochs=100), model, method)
     seconds = {}
     for workers in (1, 2):
         start = time.perf_counter()
@@ -42,10 +56,11 @@ def two_workers() -> dict[str, float]:
 
 
 def preparing(method: str) -> dict[str, Any]:
-    """The share of a run on NCI1 that goes into cutting and augmenting batches."""
+    """The share of a run on NCI1 that is spent on cutting and augmenting batches."""
     data = pack(load("NCI1"))
-    settings = Settings(method=method, epochs=5, batch_size=128, hidden=64, layers=5)
-    spec, fold = tasks_of(data, settings, folds=10, repeats=1)[0]
+    settings = Settings(epochs=5, batch_size=128)
+    model, splits = resolve("model", "gcn"), make_splits(data, folds=10)
+    spec, fold = tasks_of(data, splits, settings, model, resolve("method", method))[0]
     result = run(spec, data, fold)
     return {
         "method": method,

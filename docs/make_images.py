@@ -1,11 +1,13 @@
 """Draw the pictures of the site again: ``python docs/make_images.py`` (about five minutes).
 
-Every picture is drawn from what the library computes, and is kept in ``docs/images``.
+Every picture is drawn from what the library computes, and is kept in ``docs/images``. Names of
+pictures draw only these: ``python docs/make_images.py tiny_pair matrices``.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from pathlib import Path
 
@@ -22,20 +24,19 @@ from ifmixup.data import load
 from ifmixup.report import draw_mixed_pair
 from ifmixup.report.draw.colours import feature_names
 from ifmixup.report.save import save_figure
-from ifmixup.training import Settings
+from ifmixup.training.settings import Settings
 
 IMAGES = Path(__file__).parent / "images"
 BLUE, ORANGE, GREY = "#0b6e8a", "#c4572f", "#666666"
 REPEATS, EPOCHS = 3, 100  # of the training on random labels
 
 
-def main() -> None:
-    """Draw all of them."""
-    mixed_pair()
-    tiny_pair()
-    matrices()
-    ratios()
-    random_labels()
+def main(names: list[str]) -> None:
+    """Draw all of them, or those that are named."""
+    pictures = (mixed_pair, tiny_pair, matrices, ratios, random_labels)
+    for picture in pictures:
+        if not names or picture.__name__ in names:
+            picture()
 
 
 def tiny() -> tuple[Data, Data]:
@@ -66,7 +67,7 @@ def tiny_pair() -> None:
 
 
 def matrices() -> None:
-    """The edge matrices of the tiny pair and of its mix: only four values can stand there."""
+    """The edge matrices of the tiny pair and of its mix: their entries are four values at most."""
     a, b = tiny()
     figure = Figure(figsize=(8.6, 2.7), layout="constrained")
     shown = (
@@ -104,11 +105,10 @@ def ratios() -> None:
 
 
 def random_labels() -> None:
-    """Real molecules with labels by lot: what the two protocols report, and where they read it."""
-    count = 188
-    graphs = [graph.clone() for graph in load("MUTAG")[:count]]
-    lot = torch.randperm(count, generator=torch.Generator().manual_seed(0))
-    for graph, label in zip(graphs, (torch.arange(count) % 2)[lot], strict=True):
+    """Real molecules with random labels: what the two protocols report, and where they read it."""
+    graphs = [graph.clone() for graph in load("MUTAG")]
+    order = torch.randperm(len(graphs), generator=torch.Generator().manual_seed(0))
+    for graph, label in zip(graphs, (torch.arange(len(graphs)) % 2)[order], strict=True):
         graph.y = label.view(1)
     with tempfile.TemporaryDirectory() as folder:
         found = ifmixup.compare(
@@ -118,14 +118,16 @@ def random_labels() -> None:
             protocols=["holdout", "paper"],
             folds=10,
             repeats=REPEATS,
-            settings=Settings(epochs=EPOCHS, hidden=16, layers=2),  # none that may be tuned later
+            settings=Settings(epochs=EPOCHS),
+            hidden_channels=16,
+            num_layers=2,
             folder=folder,
             progress=False,
         )
-    readings = {protocol: reading for (protocol, _, _), reading in found.readings().items()}
+    rows = {row.trial.protocol: row for row in found.rows}
     curves: dict[int, list[list[float]]] = {}
-    for record in found.runs:
-        if record.spec.protocol == "paper" and record.result is not None:
+    for record in rows["paper"].records:
+        if record.result is not None:
             curves.setdefault(record.spec.repeat, []).append(record.result.curves["test_accuracy"])
     figure = Figure(figsize=(7.2, 3.3), layout="constrained")
     axes = figure.subplots()
@@ -137,7 +139,7 @@ def random_labels() -> None:
         axes.plot(epochs, 100 * mean, color=BLUE, lw=1.1, alpha=0.55, label=name)
         name = "what the paper's protocol reports" if repeat == 0 else None
         axes.plot(best + 1, 100 * mean[best], "o", color=ORANGE, ms=7, label=name)
-    holdout = 100 * readings["holdout"].mean
+    holdout = 100 * rows["holdout"].reading.mean
     axes.axhline(50, color="black", lw=1, ls=":", label="chance")
     axes.axhline(holdout, color=GREY, lw=1.4, ls="--", label="what holdout reports, mean of three")
     axes.set(xlabel="epoch", ylabel="accuracy in %", xlim=(1, EPOCHS), ylim=(35, 68))
@@ -146,11 +148,11 @@ def random_labels() -> None:
     save_figure(figure, IMAGES / "random-labels.svg")
     figures = {
         protocol: {
-            "mean": round(reading.mean, 4),
-            "std_repeats": round(reading.std_over_repeats, 4),
-            "last": round(reading.last_mean, 4),
+            "mean": round(row.reading.mean, 4),
+            "std_repeats": round(row.reading.std_over_repeats, 4),
+            "last": round(row.reading.last_mean, 4),
         }
-        for protocol, reading in readings.items()
+        for protocol, row in rows.items()
     }
     (IMAGES / "random-labels.json").write_text(json.dumps(figures, indent=1) + "\n")
 
@@ -161,4 +163,4 @@ def _plain(axes: Axes) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

@@ -1,8 +1,8 @@
 """ifMixup with `torch.compile`: one compilation, although every batch of mixed graphs has its size.
 
-`dynamic=True` keeps torch from compiling anew for every size. Where there is no C++ compiler for
-torch to use, the graph is traced all the same and run by torch's ordinary kernels ("aot_eager").
-With one, the first batches take a minute: large data earns that back, MUTAG does not.
+`dynamic=True` keeps torch from compiling again for every size. Without a C++ compiler, the model is
+traced in the same way and run by torch's ordinary kernels ("aot_eager"). With one, the first
+batches take a minute, which pays off on large data but not on MUTAG.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def main(epochs: int = 10, backend: str | None = None) -> tuple[list[float], flo
         for batch in loader:
             batch = mixup(batch.to(device))
             inputs = (batch.x, batch.edge_index, batch.edge_weight, batch.batch)
-            # Told its number of graphs, the model need not read it off a tensor.
+            # With the number of graphs, the model need not read it off a tensor.
             out = compiled(*inputs, batch_size=batch.num_graphs)
             loss = F.cross_entropy(out, batch.y)
             optimizer.zero_grad()

@@ -1,6 +1,6 @@
 """ifMixup in a Lightning module: mix in `on_after_batch_transfer`, on the device, in training only.
 
-Trains on the bundled MUTAG and prints the accuracy on graphs that it did not see. Needs
+Trains on the bundled MUTAG and prints the accuracy on held-out graphs. Needs
 `pip install lightning`.
 """
 
@@ -37,16 +37,22 @@ class MixedGIN(lightning.LightningModule):
 
     def forward(self, batch: Batch) -> Tensor:
         """Logits ``[B, C]``."""
-        return self.model(batch.x, batch.edge_index, batch.edge_weight, batch.batch)
+        return self.model(
+            batch.x,
+            batch.edge_index,
+            batch.edge_weight,
+            batch.batch,
+            node_weight=batch.get("node_weight"),  # None where the graphs are not mixed
+        )
 
     def training_step(self, batch: Batch, batch_idx: int) -> Tensor:
-        """The loss on label rows ``[B, C]``, which is where mixed labels are."""
+        """The loss of the mixed labels, rows ``[B, C]``."""
         loss = F.cross_entropy(self(batch), batch.y)
         self.log("loss", loss, on_step=False, on_epoch=True, batch_size=batch.num_graphs)
         return loss
 
     def test_step(self, batch: Batch, batch_idx: int) -> None:
-        """The accuracy, by class numbers ``[B]``."""
+        """The accuracy; labels are class numbers ``[B]``, as they are in the dataset."""
         right = (self(batch).argmax(1) == batch.y).float().mean()
         self.log("accuracy", right, batch_size=batch.num_graphs)
 

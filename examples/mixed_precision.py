@@ -1,7 +1,7 @@
 """ifMixup with mixed precision: matrix products in 16 bits, weights and mixing in 32.
 
 Uses float16 with scaled gradients on a CUDA device, and bfloat16, which needs no scaling, on a CPU.
-Graphs are mixed before `torch.autocast` begins, so that λ and the labels keep all their digits.
+Graphs are mixed before `torch.autocast` begins: λ and the labels keep all their digits.
 """
 
 from __future__ import annotations
@@ -39,7 +39,13 @@ def main(epochs: int = 40) -> tuple[nn.Module, list[float], float]:
         for batch in loader:
             batch = mixup(batch.to(device))
             with torch.autocast(device.type, dtype):
-                out = model(batch.x, batch.edge_index, batch.edge_weight, batch.batch)
+                out = model(
+                    batch.x,
+                    batch.edge_index,
+                    batch.edge_weight,
+                    batch.batch,
+                    node_weight=batch.node_weight,
+                )
                 loss = F.cross_entropy(out, batch.y)
             optimizer.zero_grad()
             scaler.scale(loss).backward()

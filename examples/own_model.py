@@ -1,7 +1,8 @@
 """A model of your own on mixed graphs: give `edge_weight` to every convolution, and check it.
 
 `ifmixup.check_model` calls the model with other weights and sees whether the logits change. Try it
-with `--forget`, which leaves the weights out: it would train without a word, and mix only half.
+with `--forget`, which leaves the weights out: such a model trains without an error, but every mixed
+edge counts whole. Batch norm and readout get `node_weight`, so nodes count by their share too.
 """
 
 from __future__ import annotations
@@ -12,30 +13,36 @@ import tyro
 from sklearn.model_selection import train_test_split
 from torch import Tensor, nn
 from torch_geometric.loader import DataLoader
-from torch_geometric.nn import GraphConv, global_add_pool
+from torch_geometric.nn import GraphConv
 
 from ifmixup import IfMixup, check_model
 from ifmixup.data import load
+from ifmixup.nn import BatchNorm, global_add_pool
 
 
 class OwnModel(nn.Module):
-    """Two convolutions of PyG that read edge weights, and what one likes around them."""
+    """Two convolutions of PyG that read edge weights, a batch norm, a readout, a linear layer."""
 
     def __init__(self, in_channels: int, out_channels: int, forget: bool) -> None:
         super().__init__()
         self.first, self.second = GraphConv(in_channels, 32), GraphConv(32, 32)
-        self.norm, self.lin = nn.BatchNorm1d(32), nn.Linear(32, out_channels)
+        self.norm, self.lin = BatchNorm(32), nn.Linear(32, out_channels)
         self.forget = forget
 
     def forward(
-        self, x: Tensor, edge_index: Tensor, edge_weight: Tensor | None, batch: Tensor
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        edge_weight: Tensor | None,
+        batch: Tensor,
+        node_weight: Tensor | None = None,
     ) -> Tensor:
-        """Logits ``[B, C]``."""
+        """Logits ``[B, C]``; graphs that are not mixed have no weights, which means 1."""
         if self.forget:
             edge_weight = None
         h = self.first(x, edge_index, edge_weight).relu()
-        h = self.norm(self.second(h, edge_index, edge_weight)).relu()
-        return self.lin(global_add_pool(h, batch))
+        h = self.norm(self.second(h, edge_index, edge_weight), node_weight).relu()
+        return self.lin(global_add_pool(h, batch, node_weight=node_weight))
 
 
 def main(epochs: int = 40, forget: bool = False) -> tuple[list[float], float]:
@@ -60,7 +67,9 @@ def main(epochs: int = 40, forget: bool = False) -> tuple[list[float], float]:
     for _ in range(epochs):
         total = 0.0
         for batch in map(mixup, loader):
-            out = model(batch.x, batch.edge_index, batch.edge_weight, batch.batch)
+            out = model(
+                batch.x, batch.edge_index, batch.edge_weight, batch.batch, batch.node_weight
+            )
             loss = F.cross_entropy(out, batch.y)
             optimizer.zero_grad()
             loss.backward()

@@ -1,7 +1,9 @@
-"""PyG's ready-made `torch_geometric.nn.GCN` on mixed graphs: weights by name, then a readout.
+"""PyG's ready-made `torch_geometric.nn.GCN` on mixed graphs, made a graph classifier.
 
-PyG's model is of nodes, so that a pooling and a linear layer make it one of graphs. Its GCN, its
-GraphConv and others read `edge_weight`; PyG's GIN ignores it, which `ifmixup.check_model` finds.
+PyG's model is node-level. `ifmixup.nn.Classifier` adds a readout and a linear layer, and gives the
+model `edge_weight` by name. PyG's GCN and GraphConv read it; PyG's GIN ignores it, which
+`ifmixup.check_model` finds. The class also works in a comparison:
+`ifmixup compare MUTAG --models examples/pyg_gcn.py:PooledGCN`.
 """
 
 from __future__ import annotations
@@ -10,27 +12,23 @@ import torch
 import torch.nn.functional as F
 import tyro
 from sklearn.model_selection import train_test_split
-from torch import Tensor, nn
-from torch_geometric.data import Batch
 from torch_geometric.loader import DataLoader
-from torch_geometric.nn import GCN, global_add_pool
+from torch_geometric.nn import GCN
 
 from ifmixup import IfMixup, check_model
 from ifmixup.data import load
+from ifmixup.nn import BatchNorm, Classifier
 
 
-class PooledGCN(nn.Module):
+class PooledGCN(Classifier):
     """PyG's GCN, the sum over the nodes of each graph, and a linear layer."""
 
-    def __init__(self, in_channels: int, hidden_channels: int, out_channels: int) -> None:
-        super().__init__()
-        self.gcn = GCN(in_channels, hidden_channels, num_layers=3, norm="batch")
-        self.lin = nn.Linear(hidden_channels, out_channels)
-
-    def forward(self, batch: Batch) -> Tensor:
-        """Logits ``[B, C]``; graphs that are not mixed have no weights, which means 1."""
-        h = self.gcn(batch.x, batch.edge_index, edge_weight=batch.edge_weight)
-        return self.lin(global_add_pool(h, batch.batch))
+    def __init__(
+        self, in_channels: int, out_channels: int, hidden_channels: int = 32, num_layers: int = 3
+    ) -> None:
+        # Our batch norm counts each node by its weight.
+        encoder = GCN(in_channels, hidden_channels, num_layers, norm=BatchNorm(hidden_channels))
+        super().__init__(encoder, hidden_channels, out_channels, readout="sum")
 
 
 def main(epochs: int = 40) -> tuple[list[float], float]:
@@ -42,7 +40,7 @@ def main(epochs: int = 40) -> tuple[list[float], float]:
     )
     loader = DataLoader(dataset[train], batch_size=32, shuffle=True)
     held_out = next(iter(DataLoader(dataset[test], batch_size=len(test))))
-    model = PooledGCN(dataset.num_features, 32, dataset.num_classes)
+    model = PooledGCN(dataset.num_features, dataset.num_classes)
     print(check_model(model, held_out))
     optimizer = torch.optim.AdamW(model.parameters(), lr=0.01)
     mixup = IfMixup(dataset.num_classes)
@@ -51,7 +49,14 @@ def main(epochs: int = 40) -> tuple[list[float], float]:
     for _ in range(epochs):
         total = 0.0
         for batch in map(mixup, loader):
-            loss = F.cross_entropy(model(batch), batch.y)
+            out = model(
+                batch.x,
+                batch.edge_index,
+                batch.edge_weight,
+                batch.batch,
+                node_weight=batch.node_weight,
+            )
+            loss = F.cross_entropy(out, batch.y)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -60,7 +65,8 @@ def main(epochs: int = 40) -> tuple[list[float], float]:
 
     model.eval()
     with torch.inference_mode():
-        accuracy = float((model(held_out).argmax(1) == held_out.y).float().mean())
+        out = model(held_out.x, held_out.edge_index, held_out.edge_weight, held_out.batch)
+        accuracy = float((out.argmax(1) == held_out.y).float().mean())
     print(f"loss {losses[0]:.3f} → {losses[-1]:.3f}, test accuracy {accuracy:.3f}")
     return losses, accuracy
 

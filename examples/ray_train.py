@@ -2,7 +2,7 @@
 
 Every worker draws the same graphs and the same pairs from the same seed, then mixes and learns from
 its own share of them. Needs `pip install 'ifmixup[ray]' 'ray[train]'`. To train many models at
-once, one a worker, use `ifmixup compare --engine ray` instead.
+once, one per worker, use `ifmixup compare --engine ray` instead.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from ifmixup.edges import (
     shape_of,
     starts_of,
 )
-from ifmixup.errors import InputError
+from ifmixup.errors import DatasetError, InputError
 
 EDGES = torch.tensor([[0, 1], [1, 2]])
 
@@ -99,3 +99,28 @@ def test_where_each_node_begins():
     index = torch.tensor([0, 0, 2, 2, 2, 4])
     assert starts_of(index, 6).tolist() == [0, 2, 2, 5, 5, 6, 6]
     assert starts_of(index[:0], 2).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("edge_index", "message"),
+    [
+        ([[0], [1]], r"Graph 7: edge_index must be a tensor of shape \[2, E\]; got list"),
+        (torch.zeros(3, 2).long(), r"integers of shape \[2, E\]; got int64 of shape \[3, 2\]"),
+        (torch.zeros(2).long(), r"of shape \[2\]"),
+        (torch.zeros(2, 1), "got float32 of shape"),
+        (torch.zeros(2, 1).bool(), "got bool of shape"),
+        (torch.tensor([[0], [3]]), "names nodes from 0 to 3, but there are 3 nodes.*0 to 2"),
+        (torch.tensor([[-1], [0]]), "names nodes from -1 to 0"),
+    ],
+)
+def test_edges_that_make_no_sense(edge_index, message):
+    with pytest.raises(InputError, match=message):
+        check_edge_index(edge_index, 3, where="Graph 7")
+    with pytest.raises(DatasetError, match=message):
+        check_edge_index(edge_index, 3, where="Graph 7", error=DatasetError)
+
+
+@pytest.mark.parametrize("dtype", [torch.int16, torch.int32, torch.int64])
+def test_edges_of_any_integers(dtype):
+    check_edge_index(torch.tensor([[0, 2], [1, 0]]).to(dtype), 3)
+    check_edge_index(torch.empty(2, 0).to(dtype), 3)

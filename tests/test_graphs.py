@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given
@@ -7,6 +9,8 @@ from torch_geometric.utils import subgraph
 
 from ifmixup.batch import from_batch, to_batch
 from ifmixup.graphs import (
+    concatenate,
+    cut,
     is_one_hot,
     is_undirected,
     keep_edges,
@@ -30,8 +34,7 @@ def test_ranges():
 
 @given(st.lists(graphs(), min_size=1, max_size=4), st.data())
 def test_select_is_pyg_indexing(data_list, data):
-    places = st.lists(st.integers(0, len(data_list) - 1), min_size=1, max_size=5)
-    index = data.draw(places)
+    index = data.draw(st.lists(st.integers(0, len(data_list) - 1), min_size=1, max_size=5))
     batch = Batch.from_data_list(data_list)
     selected = to_batch(select(from_batch(batch), torch.tensor(index)))
     assert same(selected, Batch.from_data_list([data_list[i] for i in index]))
@@ -48,6 +51,62 @@ def test_split_gives_consecutive_groups():
     assert same(to_batch(first), batch_of(2))
     assert nobody.num_graphs == 0
     assert same(to_batch(second), batch_of(4, 3))
+
+
+def test_cutting_many_batches_is_selecting_each():
+    whole = from_batch(batch_of(2, 4, 3))
+    batches = [torch.tensor([2, 0]), torch.tensor([1])]
+    for part, index in zip(cut(whole, batches), batches, strict=True):
+        assert same(to_batch(part), to_batch(select(whole, index)))
+    assert same(to_batch(cut(whole, batches[1:])[0]), batch_of(4))
+
+
+class TestIndex:
+    """Each graph's index in its dataset goes with it."""
+
+    numbered = replace(from_batch(batch_of(2, 4, 3)), index=torch.tensor([70, 80, 90]))
+
+    def test_of_selected_and_split_graphs(self):
+        assert select(self.numbered, torch.tensor([2, 0, 2])).index.tolist() == [90, 70, 90]
+        assert [part.index.tolist() for part in split(self.numbered, [1, 2])] == [[70], [80, 90]]
+        parts = cut(self.numbered, [torch.tensor([1]), torch.tensor([0, 2])])
+        assert [part.index.tolist() for part in parts] == [[80], [70, 90]]
+
+    def test_of_graphs_end_to_end(self):
+        plain = replace(self.numbered, graphs={})
+        one, two = split(plain, [1, 2])
+        assert concatenate(two, one).index.tolist() == [80, 90, 70]
+        assert concatenate(two, replace(one, index=None)).index is None
+
+    def test_of_changed_graphs(self):
+        for changed in (
+            keep_edges(self.numbered, self.numbered.edge_index[0] > 0),
+            keep_nodes(self.numbered, self.numbered.nodes["x"].view(-1) != 1),
+            permute_nodes(self.numbered, torch.tensor([1, 0, 5, 4, 3, 2, 8, 7, 6])),
+            without_repeated_edges(self.numbered),
+        ):
+            assert changed.index.tolist() == [70, 80, 90]
+
+    def test_is_not_known_of_a_batch(self):
+        assert from_batch(batch_of(2)).index is None
+        assert "index" not in to_batch(self.numbered)
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        ([[1.0, 0.0], [0.0, 1.0]], True),
+        ([[1, 0], [1, 0]], True),
+        ([[1.0, 1.0], [0.0, 0.0]], False),
+        ([[2.0, -1.0], [0.0, 1.0]], False),
+        ([[0.5, 0.5], [1.0, 0.0]], False),
+        ([[0.0, 0.0]], False),
+        ([[float("nan"), 1.0]], False),
+        ([1.0, 0.0], False),
+    ],
+)
+def test_one_hot_rows(rows, expected):
+    assert is_one_hot(torch.tensor(rows)) is expected
 
 
 @given(st.lists(graphs(weighted=True), min_size=1, max_size=5), st.data())

@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data, HeteroData
 from torch_geometric.utils import to_undirected
 
-from ifmixup import IfmixupError, mix, mix_batch
+from ifmixup import IfmixupError, mix, mix_batch, recover
 from ifmixup.batch import from_batch
 from ifmixup.errors import InputError
 from ifmixup.graphs import Graphs, is_undirected
 from ifmixup.mixing import check_features, check_mixable, mix_pairs
+from ifmixup.recovery import recover_structure
 from small_graphs import batch_of
 from strategies import CLASSES, dense_edges, graphs, inner_ratios, padded, ratios
 
@@ -341,6 +342,20 @@ def test_device_is_kept(device):
     for key in ("x", "edge_index", "edge_weight", "y"):
         assert mixed[key].device.type == device
         torch.testing.assert_close(mixed[key].cpu(), expected[key])
+
+
+def test_no_tensor_is_made_on_the_default_device():
+    """A tensor without a device is on meta here, and computing with it and others fails."""
+    a, b, lam = as_batch(triangle()), as_batch(edge()), torch.tensor([0.75])
+    with torch.device("meta"):
+        batch = mix_batch(a, b, lam, num_classes=3)
+        loose = mix_batch(a, b, lam, num_classes=3, coalesce=False)
+        single = mix(a[0], b[0], 0.75, num_classes=3)
+        recover(single)
+        recover_structure(batch[0])
+    for mixed in (batch, loose, single):
+        tensors = [value for _, value in mixed if isinstance(value, torch.Tensor)]
+        assert {value.device.type for value in tensors} == {"cpu"}
 
 
 def test_the_input_is_not_changed():

@@ -9,6 +9,7 @@ from torch_geometric.utils import coalesce
 
 from ifmixup import mix, mix_batch, recover
 from ifmixup.errors import RecoveryError
+from ifmixup.recovery import recover_structure
 from strategies import graphs, inner_ratios
 
 # Three linearly independent rows that are not one-hot, one of them long.
@@ -103,6 +104,71 @@ def test_two_identical_graphs():
     assert same(found.b, a)
 
 
+class TestNodeWeight:
+    """Sizes, and λ where they differ, without any condition on features."""
+
+    @given(graphs(), graphs(), inner_ratios)
+    def test_sizes_edges_and_ratio_come_back_whatever_the_features_are(self, a, b, lam):
+        assume(abs(lam - 0.5) > 1e-3)
+        a, b = plain(a), plain(b)
+        a.x, b.x = torch.full((a.num_nodes, 1), 3.5), torch.zeros(b.num_nodes, 1)
+        found = recover_structure(mix(a, b, lam))
+        large, small = (a, b) if lam > 0.5 else (b, a)
+        assert (found.a.num_nodes, found.b.num_nodes) == (large.num_nodes, small.num_nodes)
+        assert torch.equal(found.a.edge_index, large.edge_index)
+        assert torch.equal(found.b.edge_index, small.edge_index)
+        assert found.a.x is None
+        told = a.num_nodes != b.num_nodes or not torch.equal(a.edge_index, b.edge_index)
+        assert (found.lam is not None) == told
+        if told:
+            assert found.lam == pytest.approx(max(lam, 1 - lam), abs=1e-7)
+
+    @given(graphs(), graphs(), inner_ratios)
+    def test_nodes_may_have_zero_features(self, a, b, lam):
+        assume(abs(lam - 0.5) > 1e-3)
+        a, b = plain(a), plain(b)
+        a.x[:, 0], b.x[:, 0] = 0, 0  # some rows are all zero now
+        large, small = (a, b) if lam > 0.5 else (b, a)
+        found = recover(mix(a, b, lam))
+        assert same(found.a, large)
+        assert same(found.b, small)
+        basis = torch.eye(3)[1:]
+        assert same(recover(mix(a, b, lam), features=basis).a, large)
+
+    def test_the_ratio_of_graphs_that_differ_in_size_alone(self):
+        a, b = graph([0, 1]), graph([0])
+        a.x[1] = 0
+        assert recover(mix(a, b, 0.75)).lam == 0.75
+        assert recover(mix(a, b, 0.25)).b.num_nodes == 2
+
+    def test_a_half_is_still_refused(self):
+        with pytest.raises(RecoveryError, match=r"node weights say that λ = 0.5"):
+            recover_structure(mix(graph([0, 1]), graph([0]), 0.5))
+
+    @pytest.mark.parametrize(
+        ("weight", "message"),
+        [
+            ([1.0, 0.75, 0.6], "node weights hold 0.6, which is none of 0, 0.25, 0.75, 1"),
+            ([0.75, 1.0, 0.75], "a dummy node stands before others"),
+            ([1.0, 1.0, 0.0], "last node has weight 0, as at λ = 1"),
+            ([1.0, 0.75, 0.25], "a dummy node stands before others"),
+        ],
+    )
+    def test_weights_that_no_pair_could_have_made(self, weight, message):
+        data = Data(x=torch.ones(3, 1), node_weight=torch.tensor(weight))
+        with pytest.raises(RecoveryError, match=message):
+            recover_structure(data)
+
+    def test_features_of_a_node_that_does_not_exist(self):
+        data = Data(x=torch.eye(2), node_weight=torch.tensor([1.0, 0.75]))
+        with pytest.raises(RecoveryError, match="dummy node, by its weight, has features"):
+            recover(data)
+
+    def test_without_it_sizes_are_not_known(self):
+        with pytest.raises(RecoveryError, match="has no node_weight"):
+            recover_structure(graph([0, 1]))
+
+
 def mixed(weights: list[float], x: Tensor | None = None) -> Data:
     edges = torch.tensor([[i, i + 1] for i in range(len(weights))]).T
     x = torch.eye(3)[torch.zeros(len(weights) + 1).long()] if x is None else x
@@ -128,7 +194,7 @@ def mixed(weights: list[float], x: Tensor | None = None) -> Data:
         ),
         (mixed([1.0], torch.tensor([[1.0, 0.0], [0.0, 0.0]])), "an edge ends at a dummy node"),
         (Data(x=torch.tensor([[1.0], [0.0]])), "features of its last node are all zero"),
-        (Data(x=torch.tensor([[0.7], [1.0]])), "dummy node.*stands before others"),
+        (Data(x=torch.tensor([[0.7], [1.0]])), "a dummy node stands before others"),
         (Data(x=torch.ones(2, 1).long()), "no float node features"),
     ],
 )

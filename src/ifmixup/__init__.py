@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -12,8 +11,6 @@ if TYPE_CHECKING:
     from ifmixup import nn as nn
     from ifmixup.augment import IfMixup as IfMixup
     from ifmixup.augment import MixPlan as MixPlan
-    from ifmixup.check_model import ModelCheck as ModelCheck
-    from ifmixup.check_model import check_model as check_model
     from ifmixup.components import with_options as with_options
     from ifmixup.data import EdgeAttrToNodes as EdgeAttrToNodes
     from ifmixup.errors import IfmixupError as IfmixupError
@@ -22,14 +19,16 @@ if TYPE_CHECKING:
     from ifmixup.estimators import GraphRegressor as GraphRegressor
     from ifmixup.mixing import mix as mix
     from ifmixup.mixing import mix_batch as mix_batch
+    from ifmixup.model_check import ModelCheck as ModelCheck
+    from ifmixup.model_check import check_model as check_model
     from ifmixup.recovery import Recovery as Recovery
     from ifmixup.recovery import recover as recover
     from ifmixup.study.compare import compare as compare
     from ifmixup.study.comparison import Comparison as Comparison
 
-__version__ = version("ifmixup")
+    __version__: str
 
-# Where each public name is defined. It is imported when it is first used: torch takes seconds.
+# Where each public name is defined. It is imported on first use, because torch takes seconds.
 _HOMES = {
     "Comparison": "ifmixup.study.comparison",
     "EdgeAttrToNodes": "ifmixup.data",
@@ -38,10 +37,10 @@ _HOMES = {
     "IfMixup": "ifmixup.augment",
     "IfmixupError": "ifmixup.errors",
     "MixPlan": "ifmixup.augment",
-    "ModelCheck": "ifmixup.check_model",
+    "ModelCheck": "ifmixup.model_check",
     "ModelError": "ifmixup.errors",
     "Recovery": "ifmixup.recovery",
-    "check_model": "ifmixup.check_model",
+    "check_model": "ifmixup.model_check",
     "compare": "ifmixup.study.compare",
     "mix": "ifmixup.mixing",
     "mix_batch": "ifmixup.mixing",
@@ -56,13 +55,16 @@ __all__ = [*_HOMES, *_PACKAGES]
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return importlib.import_module(f"ifmixup.{name}")
-    if name in _HOMES:
+    if name == "__version__":
+        value = importlib.import_module("importlib.metadata").version("ifmixup")
+    elif name in _HOMES:
         value = getattr(importlib.import_module(_HOMES[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'ifmixup' has no attribute {name!r}")
+    else:
+        raise AttributeError(f"module 'ifmixup' has no attribute {name!r}")
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    """All names, those that are imported late included."""
-    return sorted({*globals(), *__all__})
+    """All names, including those that are imported on first use."""
+    return sorted({*globals(), *__all__, "__version__"})

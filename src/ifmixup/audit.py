@@ -13,14 +13,15 @@ from torch_geometric.utils import coalesce
 
 from ifmixup.data.statistics import continuous, feature_set, linearly_independent
 from ifmixup.errors import InputError, RecoveryError
+from ifmixup.graphs import is_one_hot
 from ifmixup.mixing import mix_batch
-from ifmixup.recovery import recover
+from ifmixup.recovery import recover, recover_structure
 
 _LAM_TOLERANCE = 1e-5
 _HALF_MARGIN = 1e-3  # λ this near to 0.5 is drawn again: Lemma 1 excludes 0.5
 _CHUNK = 256
 
-Mixture = tuple[int, int, float, Data]  # the places of the two graphs, λ, and what mixing them made
+Mixture = tuple[int, int, float, Data]  # the indices of the two graphs, λ, and the mixed graph
 
 
 @dataclass(frozen=True)
@@ -31,15 +32,16 @@ class Audit:
         pairs: How many pairs were mixed.
         independent: Whether the feature set V is linearly independent (the condition of Lemma 2).
         recovered: How many pairs came back: edges and features exactly, λ to 1e-5.
-        identical: How many of the pairs were two graphs that are the same, so that λ cannot be
-            known.
+        identical: How many of the pairs were two graphs that are the same: λ cannot be known.
         coinciding: How many mixed graphs are the same as a training graph that both of the pair
             differ from.
         largest_error: The largest error of λ.
         reasons: Why pairs did not come back, each once.
         continuous: The feature columns that are not all 0 or 1. With them losslessness is a fact
-            about these graphs and no guarantee: other graphs bring other values, and training
+            about these graphs and not a guarantee: other graphs have other values, and training
             standardises them.
+        structures: How many pairs came back without their features: both sizes, all edges, and λ to
+            1e-5. That needs no condition on features.
     """
 
     pairs: int
@@ -50,6 +52,7 @@ class Audit:
     largest_error: float
     reasons: tuple[str, ...]
     continuous: tuple[int, ...] = ()
+    structures: int = 0
 
     @property
     def holds(self) -> bool:
@@ -66,8 +69,7 @@ def audit(
     seed: int = 0,
     progress: Callable[[Iterable[Mixture], int], Iterable[Mixture]] = lambda mixtures, _: mixtures,
 ) -> Audit:
-    """Mix ``pairs`` random pairs of different graphs with λ ~ Beta(alpha, beta) and take them apart
-    again.
+    """Mix ``pairs`` random pairs of different graphs with λ ~ Beta(alpha, beta) and recover them.
 
     Args:
         dataset: Graphs with float features ``x``.
@@ -75,8 +77,7 @@ def audit(
         alpha: See above. λ with |λ − 0.5| < 1e-3 is drawn again.
         beta: See above.
         seed: Seeds pairs and ratios.
-        progress: Called with the mixtures and how many there will be; passes them on and shows how
-            far it is.
+        progress: Called with the mixtures and their number; passes them on and shows how far it is.
     """
     if len(dataset) < 2:
         raise InputError(f"An audit needs at least two graphs to pair; got {len(dataset)}.")
@@ -86,41 +87,39 @@ def audit(
         raise InputError(f"Beta(alpha, beta) needs alpha > 0 and beta > 0; got ({alpha}, {beta}).")
     values = feature_set(dataset)
     independent = linearly_independent(values)
-    one_hot = bool(((values == 0) | (values == 1)).all()) and bool((values.sum(1) == 1).all())
+    one_hot = is_one_hot(values)
     graphs = [_plain(graph) for graph in dataset]
-    places = {_key(graph): place for place, graph in enumerate(graphs)}
+    indices = {_key(graph): index for index, graph in enumerate(graphs)}
     rng = np.random.default_rng(seed)
 
-    recovered = identical = coinciding = 0
+    recovered = identical = coinciding = structures = 0
     largest_error = 0.0
     reasons: dict[str, None] = {}  # keeps their order
     for first, second, lam, mixed in progress(_mixtures(graphs, pairs, alpha, beta, rng), pairs):
         a, b = graphs[first], graphs[second]
         same = _key(a) == _key(b)
         identical += same
-        if not same and bool((mixed.edge_weight == 1).all()) and _key(mixed) in places:
+        weights = torch.cat([mixed.edge_weight, mixed.node_weight])
+        if not same and bool((weights == 1).all()) and _key(mixed) in indices:
             coinciding += 1
-            reasons[f"graphs {first} and {second} can make graph {places[_key(mixed)]}"] = None
-        if not independent:
-            continue
-        try:
-            found = recover(mixed, features=None if one_hot else values)
-        except RecoveryError as error:
-            reasons[str(error)] = None
-            continue
+            reasons[f"graphs {first} and {second} can make graph {indices[_key(mixed)]}"] = None
         large, small = (a, b) if lam > 0.5 else (b, a)
-        if _key(found.a) != _key(large) or _key(found.b) != _key(small):
-            reasons[f"graphs {first} and {second} came back changed"] = None
-        elif found.lam is not None and abs(found.lam - max(lam, 1 - lam)) > _LAM_TOLERANCE:
-            reasons[f"λ of graphs {first} and {second} came back as {found.lam}, not {lam}"] = None
-        else:
+        share = max(lam, 1 - lam)
+        if not independent:
+            structures += _same_structure(mixed, large, small, share)
+            continue
+        reason, error = _compare(mixed, large, small, share, None if one_hot else values)
+        if reason is None:
             recovered += 1
-            if found.lam is not None:
-                largest_error = max(largest_error, abs(found.lam - max(lam, 1 - lam)))
+            structures += 1
+            largest_error = max(largest_error, error)
+        else:
+            structures += _same_structure(mixed, large, small, share)
+            reasons[reason.replace("{pair}", f"graphs {first} and {second}")] = None
     if not independent:
         reasons[
-            f"the {len(values)} different feature rows are not linearly independent, "
-            f"so that Lemma 2 does not hold"
+            f"the {len(values)} different feature rows are not linearly independent: Lemma 2 does "
+            f"not hold"
         ] = None
     return Audit(
         pairs,
@@ -131,11 +130,40 @@ def audit(
         largest_error,
         tuple(reasons),
         tuple(continuous(values)),
+        structures,
+    )
+
+
+def _compare(
+    mixed: Data, large: Data, small: Data, lam: float, features: Tensor | None
+) -> tuple[str | None, float]:
+    """Why a pair did not come back, None if it did; and the error of λ."""
+    try:
+        found = recover(mixed, features=features)
+    except RecoveryError as error:
+        return str(error), 0.0
+    if _key(found.a) != _key(large) or _key(found.b) != _key(small):
+        return "{pair} came back changed", 0.0
+    wrong = 0.0 if found.lam is None else abs(found.lam - lam)
+    if wrong > _LAM_TOLERANCE:
+        return f"λ of {{pair}} came back as {found.lam}, not {lam}", wrong
+    return None, wrong
+
+
+def _same_structure(mixed: Data, large: Data, small: Data, lam: float) -> bool:
+    """Whether sizes, edges and λ of a pair come back without its features."""
+    try:
+        found = recover_structure(mixed)
+    except RecoveryError:
+        return False
+    return (found.lam is None or abs(found.lam - lam) <= _LAM_TOLERANCE) and all(
+        one.num_nodes == other.num_nodes and torch.equal(one.edge_index, other.edge_index)
+        for one, other in ((found.a, large), (found.b, small))
     )
 
 
 def _plain(graph: Data) -> Data:
-    """The graph as the lemmas see it: features and binary edges."""
+    """The graph of the lemmas: features and binary edges."""
     return Data(x=graph.x, edge_index=coalesce(graph.edge_index, num_nodes=graph.num_nodes))
 
 
@@ -160,8 +188,8 @@ def _mixtures(
         lam = [_draw_lam(rng, alpha, beta) for _ in chosen]
         a, b = (Batch.from_data_list([graphs[pair[side]] for pair in chosen]) for side in (0, 1))
         mixed = mix_batch(a, b, torch.tensor(lam))
-        for place, (first, second) in enumerate(chosen):
-            yield int(first), int(second), lam[place], mixed[place]
+        for i, (first, second) in enumerate(chosen):
+            yield int(first), int(second), lam[i], mixed[i]
 
 
 def _draw_lam(rng: np.random.Generator, alpha: float, beta: float) -> float:

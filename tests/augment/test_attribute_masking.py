@@ -3,6 +3,7 @@ import torch
 from torch_geometric.data import Batch, Data
 
 from ifmixup.augment import AttributeMasking
+from ifmixup.batch import from_batch
 from ifmixup.errors import InputError
 
 
@@ -41,6 +42,20 @@ def test_only_planned_nodes_change(batch):
     rest = torch.ones(batch.num_nodes, dtype=torch.bool)
     rest[plan.node] = False
     assert torch.equal(out.x[rest], batch.x[rest])
+
+
+@pytest.mark.parametrize("one_hot", [True, False])
+def test_a_batch_is_changed_the_same_whatever_is_prepared_with_it(batch, one_hot):
+    if not one_hot:
+        batch.x = torch.rand(batch.num_nodes, 3)
+    graphs = from_batch(batch)
+    index = [torch.tensor([2, 0, 4]), torch.tensor([7, 1]), torch.tensor([3])]
+    together, alone = masking(0.5), masking(0.5)
+    for part, cut in zip(together.take(graphs, index), index, strict=True):
+        (expected,) = alone.take(graphs, [cut])
+        assert torch.equal(part.nodes["x"], expected.nodes["x"])
+        rows = graphs.nodes["x"][torch.isin(graphs.node_graph, cut)]
+        assert one_hot or all((rows == row).all(1).any() for row in part.nodes["x"])
 
 
 def test_features_are_needed(batch):

@@ -112,7 +112,7 @@ def test_both_ways_of_storing_edges_give_the_same_logits(batch):
 def test_taking_graphs_is_cutting_and_then_mixing_them(batch, options):
     batches = [torch.tensor([5, 4, 1, 0, 6, 3]), torch.tensor([2, 7, 5]), torch.tensor([0])]
     cutting, taking = mixup(alpha=1.0, **options), mixup(alpha=1.0, **options)
-    graphs = cutting.prepare(from_batch(batch))
+    graphs = cutting._prepare(from_batch(batch))
     for index, taken in zip(batches, taking.take(graphs, batches), strict=True):
         cut = select(graphs, index)
         expected = to_batch(cutting.change(cut, cutting.draw(cut)))
@@ -141,11 +141,11 @@ class TestShuffling:
         method = mixup(shuffle_every=2)
         graphs = batch.to_data_list()
         first = self.orders(method, batch)
-        method.set_epoch(1)
+        method.start_epoch(1)
         assert self.orders(method, Batch.from_data_list(graphs[::-1])) == first[::-1]
-        method.set_epoch(2)
+        method.start_epoch(2)
         assert self.orders(method, batch) != first
-        method.set_epoch(0)
+        method.start_epoch(0)
         assert self.orders(method, batch) == first
 
     def test_all_orders_are_as_likely(self):
@@ -154,7 +154,7 @@ class TestShuffling:
         method = mixup(shuffle_every=1)
         seen = Counter()
         for epoch in range(600):
-            method.set_epoch(epoch)
+            method.start_epoch(epoch)
             seen[tuple(self.orders(method, batch)[0])] += 1
         assert len(seen) == 6
         assert all(65 < count < 140 for count in seen.values())
@@ -181,9 +181,9 @@ class TestShuffling:
     @pytest.mark.parametrize("pairing", ["random", "same-size", "self"])
     def test_edges_side_by_side_come_out_sorted_and_mirrored(self, batch, pairing):
         method = mixup(shuffle_every=1, coalesce=False, alpha=1.0, p=0.8, pairing=pairing)
-        graphs = method.prepare(without_repeated_edges(from_batch(batch)))
+        graphs = method._prepare(without_repeated_edges(from_batch(batch)))
         for epoch in range(20):
-            method.set_epoch(epoch)
+            method.start_epoch(epoch)
             mixed = method.change(graphs, method.draw(graphs))
             assert (mixed.edge_index[0].diff() >= 0).all()
             assert is_undirected(mixed)
@@ -198,9 +198,9 @@ def test_a_plan_of_ones_own(batch):
     assert out.ptr.diff().tolist() == [5, 5, 4, 5, 7, 3, 5, 1]
 
 
-def test_a_plan_needs_a_ratio_a_graph(batch):
+def test_a_plan_needs_one_ratio_per_graph(batch):
     plan = MixPlan(torch.arange(8), torch.full((7,), 0.75))
-    with pytest.raises(InputError, match=r"one λ a pair, shape \[8\]"):
+    with pytest.raises(InputError, match=r"one λ per pair, shape \[8\]"):
         mixup().augment(batch, plan)
 
 

@@ -1,223 +1,300 @@
-"""What holds for every method, and with every model."""
+"""The base class: what a method of the user's own can do, and what it is told."""
+
+import copy
+from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 import torch
 import torch.nn.functional as F
+from torch import nn
 from torch_geometric.data import Batch
+from torch_geometric.nn import GCNConv, global_mean_pool
 
-from ifmixup import augment
+from ifmixup import IfMixup, augment
+from ifmixup.augment import DropEdge, Method
 from ifmixup.batch import from_batch, to_batch
-from ifmixup.errors import IfmixupError, InputTypeError
-from ifmixup.graphs import is_undirected, without_repeated_edges
-from ifmixup.nn import MODELS
-
-METHODS = augment.names()
-everyone = pytest.mark.parametrize("name", METHODS)
-
-
-def seeded(name: str, seed: int = 0, **options) -> augment.Method:
-    return augment.create(name, 2, generator=torch.Generator().manual_seed(seed), **options)
+from ifmixup.components import METHODS
+from ifmixup.errors import IfmixupError, InputError, InputTypeError
+from ifmixup.graphs import Graphs, select
+from ifmixup.nn import GIN
+from ifmixup.nn.inputs import GraphsModel
 
 
-def same(one: Batch, other: Batch) -> bool:
-    keys = set(one.keys()) | set(other.keys())
-    return all(one[key] is not None and torch.equal(one[key], other[key]) for key in keys)
+@pytest.fixture
+def unregistered() -> Iterator[None]:
+    before = dict(METHODS._classes)
+    yield
+    METHODS._classes.clear()
+    METHODS._classes.update(before)
 
 
-@everyone
-def test_the_same_generator_state_gives_the_same_batch(name, batch):
-    method = seeded(name)
-    state = method.generator.get_state()
-    first, second = method(batch), method(batch)
-    method.generator.set_state(state)
-    assert same(first, method(batch))
-    assert same(first, seeded(name)(batch))
-    if name not in ("none", "mixup_graph"):
-        assert not same(first, second) if first.x.shape == second.x.shape else True
+class Net(nn.Module):
+    """A model as a PyG user writes it."""
+
+    def __init__(self, in_channels: int = 3, out_channels: int = 2) -> None:
+        super().__init__()
+        self.conv = GCNConv(in_channels, 8)
+        self.linear = nn.Linear(8, out_channels)
+
+    def forward(self, x, edge_index, edge_weight, batch):
+        return self.linear(global_mean_pool(self.conv(x, edge_index, edge_weight).relu(), batch))
 
 
-@everyone
-def test_without_a_generator_the_global_one_decides(name, batch):
-    method = augment.create(name, 2)
-    torch.manual_seed(3)
-    first = method(batch)
-    torch.manual_seed(3)
-    assert same(first, method(batch))
+class Fitted(Method):
+    """Remembers which graphs it saw, in ``fit`` and later."""
+
+    def fit(self, graphs, *, seed=0):
+        self.seed, self.graphs = seed, graphs
+        self.fitted = graphs.index.tolist()
+
+    def draw(self, graphs):
+        self.drawn = None if graphs.index is None else graphs.index.tolist()
 
 
-@everyone
-def test_a_plan_can_be_replayed(name, batch):
-    method = seeded(name)
-    plan = method.plan(batch)
-    assert same(method.augment(batch, plan), method.augment(batch, plan))
+class TestNames:
+    def test_the_methods_are_found_without_a_list(self):
+        assert augment.names() == [
+            "attribute_masking",
+            "drop_edge",
+            "drop_node",
+            "ifmixup",
+            "mixup_graph",
+            "none",
+        ]
+        assert augment.get("none") is Method
+
+    def test_options_reach_the_method(self):
+        method = augment.create("ifmixup", 3, alpha=2, pairing="self")
+        assert isinstance(method, IfMixup)
+        assert (method.num_classes, method.alpha, method.pairing) == (3, 2.0, "self")
+
+    def test_wrong_names_and_values_are_answered(self):
+        with pytest.raises(InputError, match=r"Unknown method 'dropedge'. Did you mean 'drop_ed"):
+            augment.create("dropedge", 2)
+        with pytest.raises(InputError, match=r"'drop_rate'. Did you mean 'drop_ratio'"):
+            augment.create("drop_edge", 2, drop_rate=0.5)
+        with pytest.raises(InputError, match=r"option drop_ratio of drop_edge must be float"):
+            augment.create("drop_edge", 2, drop_ratio="much")
+
+    @pytest.mark.parametrize("name", augment.names())
+    def test_options_are_keyword_only(self, name):
+        with pytest.raises(TypeError):
+            augment.get(name)(2, 0.5)
+
+    def test_a_new_method_is_one_class(self, unregistered):
+        @augment.register("mine")
+        class Mine(Method):
+            pass
+
+        assert "mine" in augment.names()
+        assert isinstance(augment.create("mine"), Mine)
 
 
-@everyone
-def test_the_input_is_never_changed(name, batch):
-    before = batch.clone()
-    keys = batch.keys()
-    seeded(name)(batch)
-    seeded(name).eval()(batch)
-    assert batch.keys() == keys
-    assert same(before, batch)
+class TestRepresentation:
+    @pytest.mark.parametrize(
+        ("method", "text"),
+        [
+            (IfMixup(2), "IfMixup(num_classes=2, alpha=20.0, beta=1.0)"),
+            (
+                IfMixup(2, p=0.5, node_weight=False, drop=["pos"]),
+                "IfMixup(num_classes=2, alpha=20.0, beta=1.0, p=0.5, node_weight=False, "
+                "drop=['pos'])",
+            ),
+            (augment.MixupGraph(), "MixupGraph(num_classes=None, alpha=20.0, beta=1.0)"),
+            (DropEdge(3), "DropEdge(num_classes=3, drop_ratio=0.2)"),
+            (augment.DropNode(3), "DropNode(num_classes=3, drop_ratio=0.2)"),
+            (augment.AttributeMasking(3), "AttributeMasking(num_classes=3, mask_ratio=0.2)"),
+            (Method(), "Method(num_classes=None)"),
+        ],
+    )
+    def test_the_options_that_matter(self, method, text):
+        assert repr(method) == text
 
 
-@everyone
-def test_the_same_plan_gives_the_same_to_graphs_and_to_their_batch(name, batch):
-    method = seeded(name)
-    graphs = method.prepare(from_batch(batch))
-    plan = method.draw(graphs)
-    assert same(to_batch(method.change(graphs, plan)), method.augment(batch, plan))
+class TestFlags:
+    def test_the_base_changes_nothing(self):
+        assert Method.keeps_undirected
+        assert Method.per_graph
+        assert not Method.weights_edges
+        assert IfMixup.weights_edges
+        assert augment.MixupGraph.requires == {"embed"}
+
+    def test_a_class_that_changes_graphs_has_to_say_what_holds(self):
+        class Careful(Method):
+            def change(self, graphs, plan):
+                return graphs
+
+        class Child(DropEdge):
+            def change(self, graphs, plan):
+                return graphs
+
+        class Sure(Careful):
+            per_graph = True
+
+        assert (Careful.keeps_undirected, Careful.per_graph) == (False, False)
+        assert (Child.keeps_undirected, Child.per_graph) == (False, False)
+        assert (Sure.keeps_undirected, Sure.per_graph) == (False, True)
+
+    @pytest.mark.parametrize("name", ["plan", "augment", "prepare", "_prepare"])
+    def test_what_is_the_same_for_all_methods_cannot_be_overridden(self, name):
+        with pytest.raises(InputTypeError, match=rf"Old overrides {name}.*Override.*Graphs"):
+            type("Old", (Method,), {name: lambda self: None, "__module__": __name__})
 
 
-@everyone
-def test_what_is_taken_from_prepared_graphs_is_the_augmented_batch(name, batch):
-    index = [4, 0, 7, 3, 1]
-    graphs = seeded(name).prepare(from_batch(batch))
-    (taken,) = seeded(name).take(graphs, [torch.tensor(index)])
-    assert same(to_batch(taken), seeded(name)(batch_of(batch, index)))
+class TestTaking:
+    def test_a_method_that_does_not_say_otherwise_gets_every_batch_alone(self, batch):
+        seen = []
+
+        class Counting(Method):
+            def draw(self, graphs):
+                seen.append(graphs.num_graphs)
+
+        taken = Counting(2).take(from_batch(batch), [torch.tensor([0, 5, 2]), torch.tensor([7])])
+        assert seen == [3, 1]
+        assert [part.num_graphs for part in taken] == [3, 1]
+
+    def test_a_method_may_give_more_graphs(self, batch):
+        class Double(Method):
+            def change(self, graphs, plan):
+                return select(graphs, torch.arange(graphs.num_graphs).repeat(2))
+
+        batches = [torch.tensor([0, 5]), torch.tensor([7])]
+        taken = Double(2).take(from_batch(batch), batches)
+        assert [part.num_graphs for part in taken] == [4, 2]
+        assert Double(2)(batch).num_graphs == 16
+        Double.per_graph = True
+        with pytest.raises(InputError, match=r"Double.change made 6 graphs of 3.*per_graph = Fal"):
+            Double(2).take(from_batch(batch), batches)
+
+    def test_a_child_of_ifmixup_that_draws_otherwise(self, batch):
+        class Half(IfMixup):
+            def draw(self, graphs):
+                plan = super().draw(graphs)
+                return replace(plan, lam=torch.full_like(plan.lam, 0.5))
+
+        method = Half(2)
+        (taken,) = method.take(method._prepare(from_batch(batch)), [torch.arange(8)])
+        assert set(taken.graphs["y"].flatten().tolist()) <= {0.0, 0.5, 1.0}
+        assert set(method(batch).y.flatten().tolist()) <= {0.0, 0.5, 1.0}
 
 
-@everyone
-def test_batches_that_are_taken_together_have_graphs_of_their_own(name, batch):
-    method = seeded(name)
-    graphs = method.prepare(from_batch(batch))
-    taken = method.take(graphs, [torch.tensor([0, 5, 2]), torch.tensor([7]), torch.tensor([1, 3])])
-    assert [part.num_graphs for part in taken] == [3, 1, 2]
-    for part in taken:
-        assert part.node_ptr[0] == part.edge_ptr[0] == 0
-        assert part.node_ptr[-1] == part.num_nodes
-        assert part.edge_ptr[-1] == part.edge_index.size(1)
-        if part.edge_index.numel():
-            assert part.edge_index.max() < part.num_nodes
-            assert torch.equal(part.node_graph[part.edge_index[0]], part.edge_graph)
-        assert part.graphs["y"].shape == (part.num_graphs, 2)
+class TestFitting:
+    def test_the_graphs_of_a_dataset_are_numbered(self, batch):
+        for graphs in (batch, batch.to_data_list()):
+            method = Fitted(2)
+            assert method.fit(graphs, seed=3) is method
+            assert method.fitted == list(range(8))
+            assert method.seed == 3
+            assert method.graphs.graphs["y"].shape == (8, 2)
+
+    def test_a_method_that_peeks_is_seen_by_the_index(self, batch):
+        """A trainer numbers all graphs and gives ``fit`` those to train on."""
+        method = Fitted(2)
+        graphs = method._prepare(replace(from_batch(batch), index=torch.arange(8)))
+        method.fit(select(graphs, torch.tensor([6, 1, 3])))
+        assert method.fitted == [6, 1, 3]
+        method.take(graphs, [torch.tensor([3, 6])])
+        assert method.drawn == [3, 6]
+
+    def test_the_seed_need_not_be_taken(self, batch):
+        class Unseeded(Method):
+            def fit(self, graphs):
+                self.count = graphs.num_graphs
+
+        assert Unseeded(2).fit(batch).count == 8
+
+    def test_most_methods_need_none(self, batch):
+        method = DropEdge(2)
+        assert method.fit(batch.to_data_list()) is method
 
 
-def batch_of(batch: Batch, index: list[int]) -> Batch:
-    return Batch.from_data_list([batch[i] for i in index])
-
-
-@everyone
-def test_prepared_graphs_are_never_changed(name, batch):
-    method = seeded(name)
-    taken = from_batch(batch)
-    graphs = method.prepare(taken)
-    before, prepared = batch.clone(), to_batch(graphs).clone()
-    method.change(graphs, method.draw(graphs))
-    method.take(graphs, [torch.tensor([2, 0]), torch.tensor([1])])
-    assert same(to_batch(graphs), prepared)
-    assert same(to_batch(taken), before)
-
-
-@everyone
-def test_mirrored_edges_stay_mirrored_where_the_method_says_so(name, batch):
-    assert not augment.Method.keeps_undirected  # a method has to say so
-    graphs = without_repeated_edges(from_batch(batch))
-    assert is_undirected(graphs)
-    method = seeded(name)
-    graphs = method.prepare(graphs)
-    for _ in range(20):
-        for taken in method.take(graphs, [torch.tensor([6, 1, 3, 0]), torch.tensor([2, 5])]):
-            assert is_undirected(taken) or not method.keeps_undirected
-
-
-@everyone
-def test_labels_are_rows_that_sum_to_one(name, batch):
-    y = seeded(name)(batch).y
-    assert y.shape == (8, 2)
-    torch.testing.assert_close(y.sum(1), torch.ones(8))
-
-
-@everyone
-def test_in_eval_mode_only_labels_change(name, batch):
-    out = seeded(name).eval()(batch)
-    assert torch.equal(out.y, F.one_hot(batch.y, 2).float())
-    out.y = batch.y
-    assert same(out, batch)
-
-
-@everyone
-@pytest.mark.parametrize("size", [1, 3])
-def test_a_batch_of_any_size(name, size, batch):
-    out = seeded(name)(Batch.from_data_list(batch.to_data_list()[:size]))
-    assert len(out.to_data_list()) == size
-
-
-@everyone
-def test_graphs_can_be_taken_out(name, batch):
-    out = seeded(name)(batch)
-    graphs = out.to_data_list()
-    again = Batch.from_data_list(graphs)
-    assert same(out, again)
-    assert all(graph.num_nodes >= 1 for graph in graphs)
-
-
-@everyone
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float16])
-def test_dtype_is_kept(name, dtype, batch):
-    batch.x = batch.x.to(dtype)
-    out = seeded(name)(batch)
-    assert out.x.dtype == out.y.dtype == dtype
-
-
-@everyone
-def test_float_rows_need_no_number_of_classes(name, batch):
-    batch.y = torch.rand(8, 3)
-    assert augment.create(name)(batch).y.shape == (8, 3)
-
-
-@everyone
-@pytest.mark.parametrize("model", MODELS)
-def test_every_method_trains_every_model(name, model, batch):
-    torch.manual_seed(0)
-    network = MODELS[model](3, 8, 2, 2)
-    method = seeded(name)
-    optimizer = torch.optim.AdamW(network.parameters(), lr=0.01)
-    losses = []
-    for _ in range(60):
-        logits, y = method.step(network, batch)
-        assert logits.shape == y.shape == (8, 2)
-        # against the smallest loss that soft labels allow, so that methods can be compared
-        loss = F.cross_entropy(logits, y) - F.cross_entropy(y.clamp(min=1e-9).log(), y)
-        optimizer.zero_grad()
+class TestLoss:
+    @pytest.mark.parametrize("name", ["none", "ifmixup", "drop_edge"])
+    def test_in_a_loop_of_the_users_own(self, name, batch):
+        torch.manual_seed(0)
+        net = Net()
+        method = augment.create(name, 2, generator=torch.Generator().manual_seed(0))
+        loss = method.loss(net, batch, F.cross_entropy)
+        method.generator.manual_seed(0)
+        out = method(batch)
+        expected = F.cross_entropy(net(out.x, out.edge_index, out.edge_weight, out.batch), out.y)
+        torch.testing.assert_close(loss, expected)
         loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    assert sum(losses[-10:]) < sum(losses[:10])
+        assert net.conv.lin.weight.grad is not None
+
+    def test_a_loss_of_ones_own_gets_graphs_and_their_model_from_any_loop(self, batch):
+        seen = []
+
+        class Twice(Method):
+            def loss(self, model, graphs, criterion):
+                seen.append((type(model), type(graphs), graphs.graphs["y"].shape))
+                return 2 * super().loss(model, graphs, criterion)
+
+        net, method = Net(), Twice(2)
+        plain = Method(2).loss(net, batch, F.cross_entropy)
+        graphs = method._prepare(from_batch(batch))
+        torch.testing.assert_close(method.loss(net, batch, F.cross_entropy), 2 * plain)
+        torch.testing.assert_close(
+            method.loss(GraphsModel(net), graphs, F.cross_entropy), 2 * plain
+        )
+        assert seen == [(GraphsModel, Graphs, (8, 2))] * 2
+        torch.testing.assert_close(method.eval().loss(net, batch, F.cross_entropy), plain)
+
+    def test_every_method_trains_a_model_of_ours(self, batch):
+        for name in augment.names():
+            torch.manual_seed(0)
+            model = GIN(3, 8, 2, 2)
+            method = augment.create(name, 2, generator=torch.Generator().manual_seed(0))
+            optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
+            clean = []
+            for _ in range(40):
+                clean.append(method.eval().loss(model, batch, F.cross_entropy).item())
+                optimizer.zero_grad()
+                method.train().loss(model, batch, F.cross_entropy).backward()
+                optimizer.step()
+            assert sum(clean[-5:]) < 0.9 * sum(clean[:5]), name
+
+    def test_edge_attributes_reach_a_model_that_reads_them(self, batch):
+        batch.edge_attr = torch.rand(batch.num_edges, 2)
+        model = GIN(3, 4, 1, 2, edge_dim=2)
+        assert IfMixup(2).loss(model, batch, F.cross_entropy).isfinite()
 
 
-@pytest.mark.parametrize("wrong", ["graphs", 7, None])
-def test_what_is_no_batch(wrong):
-    with pytest.raises(TypeError, match=r"Expected a PyG Batch.*from_data_list") as error:
-        seeded("none")(wrong)
-    assert isinstance(error.value, IfmixupError)
+class TestBatches:
+    @pytest.mark.parametrize("wrong", ["graphs", 7, None])
+    def test_what_is_not_a_batch(self, wrong):
+        with pytest.raises(TypeError, match=r"Expected a PyG Batch.*from_data_list") as error:
+            Method()(wrong)
+        assert isinstance(error.value, IfmixupError)
+
+    def test_none_keeps_all_that_a_batch_has(self, batch):
+        batch.anything = "kept"
+        out = augment.create("none", 2)(batch)
+        assert out.anything == "kept"
+        assert out.edge_weight is None
+        assert torch.equal(out.edge_index, batch.edge_index)
+        assert out.y.shape == (8, 2)
+
+    def test_labels_are_optional(self, batch):
+        del batch.y
+        for name in augment.names():
+            assert augment.create(name)(batch).get("y") is None
 
 
-def test_gin_that_reads_edge_attributes(batch):
-    batch.edge_attr = torch.rand(batch.num_edges, 2)
-    network = MODELS["gin"](3, 4, 1, 2, edge_dim=2)
-    logits, _ = seeded("ifmixup").step(network, batch)
-    assert logits.shape == (8, 2)
+def test_a_copy_draws_the_same_and_leaves_the_original_alone(batch):
+    method = IfMixup(2, generator=torch.Generator().manual_seed(5))
+    twin = copy.deepcopy(method)
+    before = method.generator.get_state()
+    drawn = twin(batch)
+    assert torch.equal(method.generator.get_state(), before)
+    assert torch.equal(drawn.x, method(batch).x)
 
 
-def test_a_method_of_the_old_kind_is_told_what_to_override():
-    with pytest.raises(InputTypeError, match=r"Old overrides augment.*draw and change"):
-
-        class Old(augment.Method):
-            def augment(self, batch, plan):
-                return batch
-
-
-def test_a_method_that_does_not_say_otherwise_gets_every_batch_alone(batch):
-    seen = []
-
-    class Counting(augment.Method):
-        def draw(self, graphs):
-            seen.append(graphs.num_graphs)
-
-    method = Counting(2)
-    graphs = method.prepare(from_batch(batch))
-    taken = method.take(graphs, [torch.tensor([0, 5, 2]), torch.tensor([7])])
-    assert seen == [3, 1]
-    assert [part.num_graphs for part in taken] == [3, 1]
+def test_replaying_a_plan_on_graphs_is_replaying_it_on_their_batch(batch):
+    method = IfMixup(2)
+    graphs = method._prepare(from_batch(batch))
+    plan = method.draw(graphs)
+    one, other = to_batch(method.change(graphs, plan)), method.augment(batch, plan)
+    assert isinstance(other, Batch)
+    assert all(torch.equal(one[key], other[key]) for key in one.keys())  # noqa: SIM118

@@ -40,7 +40,7 @@ def test_what_is_here_and_what_is_not(capsys):
     assert cells(out) == {"MUTAG": ["188", "17.9", "39.6", "7", "2", "yes"]}
     for name in set(NAMES) - {"MUTAG"}:
         assert f"Not found: {name}. Put {name}.zip into --root or $IFMIXUP_DATA.\n" in out
-    assert "Or be online" in out
+    assert "With a network" in out
     assert max(map(len, out.splitlines())) <= 80
 
 

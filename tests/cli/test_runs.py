@@ -1,9 +1,12 @@
 import pytest
 import tyro
 
+from ifmixup.cli import main
 from ifmixup.cli.runs import runs
 from ifmixup.errors import InputError
-from stored_runs import done, everything, failed, filled
+from ifmixup.study.store import Store
+from ifmixup.study.study import save_studies
+from stored_runs import done, everything, failed, filled, records_of, result, study_of
 
 
 @pytest.fixture(autouse=True)
@@ -25,16 +28,16 @@ def test_the_list(study, capsys):
     assert runs(study) == 0
     lines = capsys.readouterr().out.splitlines()
     assert " ".join(lines[0].split()) == (
-        "dataset model method protocol status repeat fold accuracy seconds"
+        "dataset model method repeat fold status accuracy seconds"
     )
     assert [" ".join(line.split()) for line in lines[2:5]] == [
-        "IMDB-BINARY gatv2 attribute_masking holdout done 0 0 0.6667 1.2",
-        "MUTAG gcn none holdout done 0 1 0.9000 1.2",
-        "MUTAG gcn none holdout failed 0 2",
+        "IMDB-BINARY gatv2 attribute_masking 0 0 done 0.6667 1.2",
+        "MUTAG gcn none 0 1 done 0.9000 1.2",
+        "MUTAG gcn none 0 2 failed",
     ]
     assert max(map(len, lines[:5])) <= 80
     assert lines[5] == (
-        "MUTAG gcn none holdout, repeat 0, fold 2 failed: out of [red]memory?[31m?second line"
+        "MUTAG gcn none, repeat 0, fold 2 failed: out of [red]memory?[31m?second line"
     )
     assert lines[6] == "2 done, 1 failed, 2.5 s of training."
 
@@ -44,6 +47,8 @@ def test_filters(study, capsys):
     out = capsys.readouterr().out
     assert "1 done, 0 failed, 1.2 s of training." in out
     assert "IMDB" not in out
+    assert runs(study, repeat=0, fold=1) == 0
+    assert "1 done, 0 failed" in capsys.readouterr().out
     assert runs(study, method="attribute_masking", status="failed") == 0
     assert capsys.readouterr().out == "No runs.\n"
 
@@ -55,6 +60,8 @@ def test_a_filter_that_no_run_has_names_those_there_are(study):
         runs(study, model="gin")
     with pytest.raises(InputError, match="Known: done, failed"):
         runs(study, status="good")
+    with pytest.raises(InputError, match=r"'7'\. Known: 0, 1, 2"):
+        runs(study, fold=7)
 
 
 def test_a_folder_of_studies(study, capsys):
@@ -65,11 +72,11 @@ def test_a_folder_of_studies(study, capsys):
     assert runs(study.parent) == 0
     out = capsys.readouterr().out
     rows = [line.split() for line in out.splitlines()]
-    assert ["2", "1"] in [row[-2:] for row in rows]
-    assert ["1", "0"] in [row[-2:] for row in rows]
+    assert ["0", "2", "1"] in [row[-3:] for row in rows]
+    assert ["0", "1", "0"] in [row[-3:] for row in rows]
     assert "Broken: " in out
     assert "nothing" not in out
-    with pytest.raises(InputError, match=r"holds studies, not runs. Name one of: .*one, .*two"):
+    with pytest.raises(InputError, match=r"holds folders of runs. Name one of: .*one, .*two"):
         runs(study.parent, model="gcn")
 
 
@@ -124,3 +131,53 @@ def test_the_help_names_the_options(capsys):
     assert "--import" in out
     assert "--import-" not in out
     assert "--export" in out
+
+
+def stored(folder, study, measure):
+    """A folder with a study and its runs."""
+    with Store(folder) as store:
+        store.merge(records_of(study, measure).values())
+    save_studies(folder, [study])
+    return folder
+
+
+def test_the_studies_of_a_folder_stand_above_its_runs(tmp_path, capsys):
+    study = study_of(methods=("none", "ifmixup"), folds=3, title="Does it help?")
+    folder = stored(
+        tmp_path / "one",
+        study,
+        lambda run, validated: result(validation=(0.5, 0.6)) if run.fold < 2 else None,
+    )
+    assert runs(folder) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("Study Does it help?: 2 trials, 4 of 6 runs done.\n")
+    assert main(["runs", str(tmp_path)]) == 0
+    rows = [line.split()[-3:] for line in capsys.readouterr().out.splitlines()]
+    assert ["1", "4", "0"] in rows
+
+
+NET = """
+from torch import nn
+class Net(nn.Module):
+    def __init__(self, in_channels, out_channels):
+        super().__init__()
+        self.head = nn.Linear(in_channels, out_channels)
+"""
+
+
+def test_runs_of_older_code_are_marked(tmp_path, capsys):
+    path = tmp_path / "nets.py"
+    path.write_text(NET)
+    old = study_of(models=(f"{path}:Net",), methods=("none",), folds=2)
+    folder = stored(tmp_path / "one", old, lambda run, validated: result())
+    runs(folder)
+    assert "older code" not in capsys.readouterr().out
+
+    path.write_text(f"{NET}        self.more = 3\n")
+    new = study_of(models=(f"{path}:Net",), methods=("none",), folds=2)
+    stored(folder, new, lambda run, validated: result())
+    runs(folder)
+    out = capsys.readouterr().out
+    rows = [line.split()[1] for line in out.splitlines() if line.startswith("MUTAG  ")]
+    assert sorted(rows) == ["Net", "Net", "Net†", "Net†"]
+    assert "† of older code" in out

@@ -1,7 +1,7 @@
 import pytest
 
 from ifmixup.data import load
-from ifmixup.training import PackedDataset, pack
+from ifmixup.training.packed import PackedDataset, pack
 
 
 @pytest.fixture(scope="session")

@@ -3,39 +3,40 @@ import json
 import pytest
 import torch
 
-from ifmixup.data import load
 from ifmixup.prediction.card import card_text, measured_sentence, model_card
-from ifmixup.training import Checkpoint, Settings, load_checkpoint, pack, save_checkpoint, train
+from ifmixup.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from ifmixup.training.fit import train
+from ifmixup.training.packed import pack
+from own_classes import Net, Noise
 from task_graphs import with_labels
+from tiny import parts
 
-SETTINGS = Settings(hidden=4, layers=2, epochs=2, method="ifmixup")
-
-
-@pytest.fixture(scope="module")
-def mutag():
-    return pack(load("MUTAG"))
+SMALL = parts("gcn", "ifmixup", epochs=2, hidden_channels=4)
 
 
-def card_of(mutag, path, **parts):
-    train(SETTINGS, mutag, seed=5, save=path, **parts)
+def card_of(mutag, path, of=SMALL, **graphs):
+    train(*of, mutag, seed=5, save=path, **graphs)
     return model_card(path)
 
 
 def test_a_model_that_was_tested(mutag, tmp_path):
-    parts = {"train": torch.arange(150), "test": torch.arange(150, 188)}
-    card = card_of(mutag, tmp_path / "model.pt", **parts)
+    graphs = {"train": torch.arange(150), "test": torch.arange(150, 188)}
+    card = card_of(mutag, tmp_path / "model.pt", **graphs)
     measured = card["measured"]
-    assert (card["model"], card["task"], card["metric"]) == ("gcn", "classes", "accuracy")
+    assert (card["task"], card["metric"]) == ("classes", "accuracy")
+    assert (card["model"]["name"], card["method"]["name"]) == ("gcn", "ifmixup")
+    assert card["model"]["options"]["hidden_channels"] == 4
     assert card["data"]["name"] == "MUTAG"
     assert (card["data"]["trained_on"], card["data"]["graphs"]) == (150, 188)
     assert card["data"]["features"] == 7
     assert card["names"] == ["-1", "1"]
     assert (card["epochs"], card["seed"]) == (2, 5)
-    assert card["settings"]["method"] == "ifmixup"
+    assert card["settings"]["epochs"] == 2
     assert "torch" in card["versions"]
     assert measured["graphs"] == 38
     assert measured["interval"][0] < measured["value"] < measured["interval"][1]
     text = card_text(card)
+    assert "gcn (dropout 0.5, hidden_channels 4, " in text
     assert "MUTAG: trained on 150 of 188 graphs, 7 node features" in text
     assert f"accuracy {measured['value']:.3f} on 38 graphs (95 % interval" in text
     assert "not trained on and chose nothing" in text
@@ -44,10 +45,9 @@ def test_a_model_that_was_tested(mutag, tmp_path):
 
 
 def test_parameters_are_counted(mutag, tmp_path):
-    card = card_of(mutag, tmp_path / "model.pt", train=torch.arange(188))
-    file = load_checkpoint(tmp_path / "model.pt")
-    weights = {k: v for k, v in file.state["model"].items() if "running" not in k}
-    assert card["parameters"] == sum(value.numel() for value in weights.values())
+    trainer = train(*SMALL, mutag, train=torch.arange(188), save=tmp_path / "model.pt")
+    expected = sum(weights.numel() for weights in trainer.model.parameters())
+    assert model_card(tmp_path / "model.pt")["parameters"] == expected
 
 
 def test_a_model_that_was_not_measured_says_so(mutag, tmp_path):
@@ -57,21 +57,43 @@ def test_a_model_that_was_not_measured_says_so(mutag, tmp_path):
 
 
 def test_graphs_that_chose_the_epoch_flatter(mutag, tmp_path):
-    parts = {"train": torch.arange(150), "validation": torch.arange(150, 188)}
-    card = card_of(mutag, tmp_path / "model.pt", **parts)
+    graphs = {"train": torch.arange(150), "validation": torch.arange(150, 188)}
+    card = card_of(mutag, tmp_path / "model.pt", **graphs)
     assert card["measured"]["part"] == "validation"
     assert "but chose the epoch: on others expect somewhat worse" in card_text(card)
 
 
-def test_wilsons_interval():
-    # 8 of 10: by hand (0.8 + z²/20 ± z √(0.016 + z²/400)) / (1 + z²/10) with z = 1.96
-    from ifmixup.prediction.card import _interval
+def test_a_users_classes_are_described_without_their_code(mutag, tmp_path):
+    card = card_of(mutag, tmp_path / "model.pt", parts(Net, Noise, std=0.5), train=torch.arange(99))
+    assert card["model"]["class"] == "own_classes:Net"
+    assert "Net (depth 1, width 8) of own_classes:Net, code " in card_text(card)
+    assert "Noise (std 0.5) of own_classes:Noise, code " in card_text(card)
+    assert card["parameters"] == 7 * 8 + 8 + 7 * 8 + 8 * 2 + 2
 
-    assert _interval(0.8, 10) == pytest.approx((0.4901, 0.9433), abs=1e-3)
-    assert _interval(7.0, 10) is None
-    assert _interval(0.0, 10) == pytest.approx((0, 0.2775), abs=1e-4)
-    low, high = _interval(0.5, 2**63 - 1)
-    assert low == pytest.approx(0.5) == high
+
+def changed(mutag, path, **measured):
+    """The card of a model file that tells other measured numbers about itself."""
+    train(*SMALL, mutag, train=torch.arange(188), save=path)
+    found = load_checkpoint(path)
+    found.about["measured"] = {"part": "test", **measured}
+    save_checkpoint(path, found)
+    return model_card(path)
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "graphs", "interval"),
+    [
+        # 8 of 10: by hand (0.8 + z²/20 ± z √(0.016 + z²/400)) / (1 + z²/10) with z = 1.96
+        (0.8, 10, pytest.approx((0.4901, 0.9433), abs=1e-3)),
+        (0.0, 10, pytest.approx((0, 0.2775), abs=1e-4)),
+        (7.0, 10, None),
+        (0.5, 2**63 - 1, None),
+    ],
+)
+def test_wilsons_interval(mutag, tmp_path, accuracy, graphs, interval):
+    metrics = {"accuracy": accuracy}
+    card = changed(mutag, tmp_path / "model.pt", metrics=metrics, graphs=graphs)
+    assert card["measured"]["interval"] == interval
 
 
 def test_a_metric_without_an_interval():
@@ -82,7 +104,7 @@ def test_a_metric_without_an_interval():
 
 def test_what_a_file_says_is_not_obeyed(mutag, tmp_path):
     path = tmp_path / "model.pt"
-    train(SETTINGS, mutag, train=torch.arange(188), save=path)
+    train(*SMALL, mutag, train=torch.arange(188), save=path)
     found = load_checkpoint(path)
     found.about["data"]["name"] = "MUTAG\x1b[2J\n" + 500 * "x"
     found.about["versions"] = ["no", "mapping"]
@@ -108,7 +130,7 @@ def test_what_a_file_says_is_not_obeyed(mutag, tmp_path):
 )
 def test_numbers_that_cannot_be_are_left_out(mutag, tmp_path, metrics, graphs):
     path = tmp_path / "model.pt"
-    train(SETTINGS, mutag, train=torch.arange(188), save=path)
+    train(*SMALL, mutag, train=torch.arange(188), save=path)
     found = load_checkpoint(path)
     found.about["measured"] = {"part": "test", "metrics": metrics, "graphs": graphs}
     found.about["graphs"] = found.about["seed"] = 10**600
@@ -123,16 +145,17 @@ def test_numbers_that_cannot_be_are_left_out(mutag, tmp_path, metrics, graphs):
 def test_the_accuracy_of_labels_has_no_interval(tmp_path):
     data = pack(with_labels(12), metric="accuracy")
     path = tmp_path / "model.pt"
-    train(SETTINGS, data, train=torch.arange(8), test=torch.arange(8, 12), save=path)
+    train(*SMALL, data, train=torch.arange(8), test=torch.arange(8, 12), save=path)
     measured = model_card(path)["measured"]
     assert 0 <= measured["value"] <= 1
     assert measured["interval"] is None
 
 
 def test_a_training_that_was_stopped_early(mutag, tmp_path):
-    path, parts = tmp_path / "model.pt", (torch.arange(150), torch.arange(150, 188))
-    settings = SETTINGS.with_(epochs=50, learning_rate=1e-9)  # nothing gets better
-    train(settings, mutag, train=parts[0], validation=parts[1], patience=1, save=path)
+    path = tmp_path / "model.pt"
+    small = parts("gcn", "ifmixup", epochs=50, learning_rate=1e-9)  # nothing gets better
+    graphs = {"train": torch.arange(150), "validation": torch.arange(150, 188)}
+    train(*small, mutag, **graphs, patience=1, save=path)
     found = load_checkpoint(path)
     epochs, chosen = found.state["epoch"], found.state["best"]["epoch"]
     assert f"{epochs} of 50 epochs (stopped early; weights of epoch {chosen})" in card_text(

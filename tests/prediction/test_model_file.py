@@ -3,35 +3,36 @@ import copy
 import pytest
 import torch
 
-from ifmixup.data import load
 from ifmixup.errors import CheckpointError
-from ifmixup.prediction.model_file import count_of, empty_model, read_model_file
-from ifmixup.training import Checkpoint, Settings, load_checkpoint, pack, save_checkpoint, train
+from ifmixup.prediction.model_file import count_of, read_model_file
+from ifmixup.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from ifmixup.training.fit import train
+from own_classes import Net
+from tiny import parts
+from user_classes import TableNet
+
+
+def saved_model(folder, mutag, *of, **options):
+    path = folder / "model.pt"
+    return path, train(*parts(*of, epochs=1, **options), mutag, train=torch.arange(188), save=path)
 
 
 @pytest.fixture(scope="module")
-def saved(tmp_path_factory):
-    path = tmp_path_factory.mktemp("model") / "model.pt"
-    settings = Settings(hidden=4, layers=2, epochs=1)
-    data = pack(load("MUTAG"))
-    return path, train(settings, data, train=torch.arange(188), save=path)
+def saved(tmp_path_factory, mutag):
+    return saved_model(tmp_path_factory.mktemp("model"), mutag, "gcn", hidden_channels=4)
 
 
 def test_there_and_back(saved):
-    path, training = saved
+    path, trainer = saved
     file = read_model_file(path)
-    assert file.settings.relevant() == training.settings.relevant()
+    assert file.settings == trainer.settings
+    assert (file.model, file.method) == (trainer.model_spec, trainer.method_spec)
     assert file.epochs == 1
     assert file.data["name"] == "MUTAG"
-    for name, weights in training.model.state_dict().items():
-        assert torch.equal(file.model.state_dict()[name], weights)
-    assert not any(weights.is_meta for weights in file.model.state_dict().values())
-
-
-def test_an_empty_model_takes_no_memory():
-    data = {"num_features": 10**6, "num_outputs": 10**6, "edge_dim": None}
-    model = empty_model(Settings(hidden=10**5, layers=1), data)
-    assert all(weights.is_meta for weights in model.parameters())
+    found = file.build().state_dict()
+    for name, weights in trainer.model.state_dict().items():
+        assert torch.equal(found[name], weights)
+    assert not any(weights.is_meta for weights in found.values())
 
 
 def broken(about, state, kind):
@@ -53,10 +54,22 @@ def broken(about, state, kind):
         about["data"]["encoder"] = {"nodes": [{"name": "x", "kinds": [1]}], "edges": None}
     elif kind == "encoder of nothing":
         about["data"]["encoder"] = {"nodes": 7}
-    elif kind == "settings":
-        about["settings"]["hidden"] = "wide"
+    elif kind == "setting":
+        about["settings"]["batch_size"] = "large"
+    elif kind == "option":
+        about["model"]["options"]["hidden_channels"] = "wide"
+    elif kind == "unknown option":
+        about["method"]["options"]["width"] = 3
     elif kind == "layers":
-        about["settings"]["layers"] = 10**9
+        about["model"]["options"]["num_layers"] = 10**9
+    elif kind == "width":
+        about["model"]["options"]["hidden_channels"] = 10**6
+    elif kind == "no method":
+        del about["method"]
+    elif kind == "another class":
+        about["model"]["target"] = "ifmixup.nn:GIN"
+    elif kind == "class is text":
+        about["model"] = "gcn"
     elif kind == "missing":
         del weights[name]
     elif kind == "more":
@@ -108,15 +121,21 @@ def broken(about, state, kind):
         ("names", "class names do not fit"),
         ("encoder", "its encoder makes 1 features, and its model takes 7"),
         ("encoder of nothing", "not those of a FeatureEncoder"),
-        ("settings", "hidden must be int; got 'wide'"),
-        ("layers", "it has no 1000000000 layers"),
+        ("setting", "batch_size must be int; got 'large'"),
+        ("option", "hidden_channels of gcn must be int; got 'wide'"),
+        ("unknown option", "Unknown option of method 'none' 'width'"),
+        ("layers", "its options ask for a larger model than its weights are"),
+        ("width", "its options ask for a larger model than its weights are"),
+        ("no method", "it has no 'method'"),
+        ("another class", "weights that its model does not have"),
+        ("class is text", "an object with its name; got 'gcn'"),
         ("missing", "are missing"),
-        ("more", "it has weights that its model has not: ['more']"),
+        ("more", "it has weights that its model does not have: ['more']"),
         ("metric", "Unknown metric 'beauty'"),
         ("metric of another task", "does not fit the task 'classes'"),
         ("metric is a list", "its metric is ['accuracy']"),
-        ("endless number", "its epochs is not a number to train with"),
-        ("endless rate", "its learning_rate is not a number to train with"),
+        ("endless number", "its epochs is too large a number"),
+        ("endless rate", "learning_rate must be float; got inf"),
         ("endless epoch", "is a damaged model file"),
         ("shape", "the weights"),
         ("dtype", "torch.float64"),
@@ -148,6 +167,40 @@ def test_what_is_no_checkpoint(tmp_path):
         read_model_file(tmp_path / "model.pt")
 
 
+TARGETS = ["os:system", "ifmixup.errors:InputError", "ifmixup.nn:Nothing", "nowhere"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_class_that_is_not_a_model_of_ifmixup(saved, tmp_path, target):
+    checkpoint = load_checkpoint(saved[0])
+    checkpoint.about["model"]["target"] = target
+    save_checkpoint(tmp_path / "model.pt", checkpoint)
+    with pytest.raises(CheckpointError, match=r"not a model of ifmixup|Unknown model"):
+        read_model_file(tmp_path / "model.pt")
+
+
+@pytest.mark.parametrize(("cls", "option"), [(Net, "width"), (Net, "depth"), (TableNet, "width")])
+def test_a_small_file_does_not_build_a_large_model_of_a_users_class(mutag, tmp_path, cls, option):
+    path, _ = saved_model(tmp_path, mutag, cls)
+    checkpoint = load_checkpoint(path)
+    checkpoint.about["model"]["options"][option] = 10**6
+    save_checkpoint(path, checkpoint)
+    with pytest.raises(CheckpointError, match="options ask for a larger model than its weights"):
+        read_model_file(path).build()
+
+
+def test_an_error_of_a_users_class_is_the_users(mutag, tmp_path, monkeypatch):
+    path, _ = saved_model(tmp_path, mutag, Net)
+
+    def broken(self, *_, **__):
+        raise ValueError("no such width")
+
+    monkeypatch.setattr(Net, "__init__", broken)
+    with pytest.raises(CheckpointError, match=r"Net.* failed: ValueError: no such width") as error:
+        read_model_file(path).build()
+    assert "damaged" not in str(error.value)
+
+
 def test_weights_that_are_too_many_are_not_copied(saved, tmp_path, monkeypatch):
     checkpoint = load_checkpoint(saved[0])
     checkpoint.state["model"]["more"] = torch.zeros(1).expand(10**9)
@@ -157,7 +210,7 @@ def test_weights_that_are_too_many_are_not_copied(saved, tmp_path, monkeypatch):
         raise AssertionError(f"{tensor.numel()} numbers were copied")
 
     monkeypatch.setattr(torch.Tensor, "clone", copied)
-    with pytest.raises(CheckpointError, match="weights that its model has not"):
+    with pytest.raises(CheckpointError, match="more is larger than the file"):
         read_model_file(tmp_path / "model.pt")
 
 

@@ -1,16 +1,19 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 from torch_geometric.data import Data, InMemoryDataset
 
 from ifmixup.data import FeatureEncoder, GraphDataset, load
-from ifmixup.errors import InputError, InputTypeError
+from ifmixup.errors import CheckpointError, InputError, InputTypeError
 from ifmixup.prediction.predictor import Predictor
-from ifmixup.training import Settings, Trainer, pack, train
+from ifmixup.training.fit import train
+from ifmixup.training.packed import pack
+from ifmixup.training.trainer import Trainer
+from own_classes import Net, Noise
+from tiny import parts
+from user_classes import EdgeNet, FrozenNet, LazyNet, MixedNet, TableNet
 
-SETTINGS = Settings(model="gin", hidden=8, layers=2, epochs=2)
+GIN = parts("gin", epochs=2)
 
 
 def path(kinds: list[int], y: object = 0, bond: int = 0) -> Data:
@@ -28,10 +31,10 @@ def path(kinds: list[int], y: object = 0, bond: int = 0) -> Data:
 RAW = [path([5, 6], 0), path([6, 6, 7], 1, 1), path([5, 5, 5], 0), path([7, 6], 1, 1)]
 
 
-def trained(graphs, settings=SETTINGS, **known):
+def trained(graphs, of=GIN, **known):
     encoder = FeatureEncoder.fit(graphs)
     data = GraphDataset.of("paths", encoder.transform(graphs), encoder=encoder, **known)
-    return train(settings, pack(data), train=torch.arange(len(graphs)))
+    return train(*of, pack(data), train=torch.arange(len(graphs)))
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +47,9 @@ def all_of(outputs):
 
 
 def test_it_says_what_the_training_measured(mutag, tmp_path):
-    settings = replace(SETTINGS, model="gcn")
     everything = torch.arange(len(mutag))
     saved = tmp_path / "model.pt"
-    training = train(settings, mutag, train=everything, test=everything, save=saved)
+    training = train(*parts("gcn"), mutag, train=everything, test=everything, save=saved)
     measured = training.latest["test"]
     for predictor in (Predictor.of(training), Predictor.load(saved)):
         found = all_of(predictor.predict(load("MUTAG")))
@@ -101,7 +103,7 @@ def test_continuous_features_are_standardised():
     graphs = [path([0, 0], n % 2) for n in range(6)]
     for n, graph in enumerate(graphs):
         graph.x = torch.tensor([[100.0 + n], [200.0 - n]])
-    training = train(SETTINGS, pack(graphs), train=torch.arange(6), test=torch.arange(6))
+    training = train(*GIN, pack(graphs), train=torch.arange(6), test=torch.arange(6))
     predictor = Predictor.of(training)
     (graph, *_) = predictor.prepared(graphs)
     mean, std = training.scaling.x_mean, training.scaling.x_std
@@ -112,10 +114,10 @@ def test_continuous_features_are_standardised():
 
 
 def test_edge_attributes(tmp_path):
-    settings = replace(SETTINGS, use_edge_attr=True)
     encoder = FeatureEncoder.fit(RAW)
     data = GraphDataset.of("paths", encoder.transform(RAW), encoder=encoder)
-    train(settings, pack(data), train=torch.arange(4), save=tmp_path / "model.pt")
+    of = parts("gin", epochs=2, use_edge_attr=True)
+    train(*of, pack(data), train=torch.arange(4), save=tmp_path / "model.pt")
     predictor = Predictor.load(tmp_path / "model.pt")
     one, other = (all_of(predictor.predict([path([5, 6], 0, bond)])) for bond in (0, 1))
     assert not torch.allclose(one, other)
@@ -145,13 +147,17 @@ def test_edge_weights_of_some_graphs(predictor):
     alone = [all_of(predictor.predict([graph])) for graph in graphs]
     assert not torch.allclose(alone[0], alone[1])
     for order in ([0, 1, 2], [2, 1, 0], [1, 2, 0]):
-        together = all_of(predictor.predict([graphs[place] for place in order]))
+        together = all_of(predictor.predict([graphs[index] for index in order]))
         torch.testing.assert_close(
-            together, torch.cat([alone[place] for place in order]), atol=1e-6, rtol=0
+            together, torch.cat([alone[index] for index in order]), atol=1e-6, rtol=0
         )
 
 
 EDGE = torch.tensor([[0], [1]])
+
+
+def weighted(weight):
+    return Data(x=torch.ones(2, 3), edge_index=EDGE, edge_weight=weight)
 
 
 @pytest.mark.parametrize(
@@ -225,7 +231,7 @@ def test_nothing_is_nothing(predictor):
 
 
 def test_the_training_may_go_on(mutag):
-    training = Trainer(SETTINGS, mutag, train=torch.arange(100))
+    training = Trainer(*GIN, mutag, train=torch.arange(100))
     training.run_epoch()
     predictor = Predictor.of(training)
     graphs = load("MUTAG")[100:]
@@ -233,3 +239,121 @@ def test_the_training_may_go_on(mutag):
     before = all_of(predictor.predict(graphs))
     training.run_epoch()
     assert torch.equal(all_of(predictor.predict(graphs)), before)
+
+
+OWN = [Net, LazyNet, FrozenNet, MixedNet, EdgeNet, TableNet]
+
+
+@pytest.mark.parametrize("method", ["ifmixup", Noise])
+@pytest.mark.parametrize("cls", OWN, ids=lambda cls: cls.__name__)
+def test_a_users_class_predicts_what_was_measured(mutag, tmp_path, cls, method):
+    path, test = tmp_path / "model.pt", torch.arange(100, 188)
+    trainer = train(*parts(cls, method), mutag, train=torch.arange(100), test=test, save=path)
+    for predictor in (Predictor.of(trainer), Predictor.load(path, cls)):
+        found = all_of(predictor.predict(load("MUTAG")[100:]))
+        right = (found.argmax(1) == mutag.y[100:]).double().mean()
+        assert float(right) == trainer.latest["test"]["accuracy"]
+        nll = -found[torch.arange(88), mutag.y[100:]].log().mean()
+        assert float(nll) == pytest.approx(trainer.latest["test"]["nll"], rel=1e-4)
+    kinds = {name: value.dtype for name, value in trainer.model.state_dict().items()}
+    assert {name: v.dtype for name, v in predictor.model.state_dict().items()} == kinds
+    frozen = {name for name, value in trainer.model.named_parameters() if not value.requires_grad}
+    assert frozen == {n for n, v in predictor.model.named_parameters() if not v.requires_grad}
+    assert bool(frozen) == (cls is FrozenNet)
+
+
+def test_edge_attributes_and_node_weights_go_to_a_model_that_names_them(mutag):
+    trainer = train(*parts(EdgeNet, "ifmixup"), mutag, train=torch.arange(100))
+    assert trainer.settings.use_edge_attr is True
+    assert trainer.model.given == {"edge_attr", "node_weight"}
+    predictor = Predictor.of(trainer)
+    all_of(predictor.predict(load("MUTAG")[:3]))
+    assert predictor.model.given == {"edge_attr"}
+    bare = train(*parts(EdgeNet, use_edge_attr=False), mutag, train=torch.arange(100))
+    assert bare.model.given == set()
+
+
+NETS = """
+from torch import nn
+from torch_geometric.nn import GraphConv, global_mean_pool
+
+class Net(nn.Module):
+    def __init__(self, in_channels, out_channels, width: int = 8):
+        super().__init__()
+        self.conv, self.head = GraphConv(in_channels, width), nn.Linear(width, out_channels)
+
+    def forward(self, x, edge_index, edge_weight, batch):
+        return self.head(global_mean_pool(self.conv(x, edge_index, edge_weight).relu(), batch))
+"""
+
+
+@pytest.fixture
+def nets(tmp_path, mutag):
+    """A model file and the file of its class, which no test has loaded under that name."""
+    (tmp_path / "first").mkdir()
+    file = tmp_path / "first" / "nets.py"
+    file.write_text(NETS)
+    of = parts(f"{file}:Net", width=4, epochs=1)
+    train(*of, mutag, train=torch.arange(100), save=tmp_path / "model.pt")
+    found = tmp_path / "nets.py"  # elsewhere: the path does not matter
+    found.write_text(NETS)
+    return tmp_path / "model.pt", found
+
+
+def rewrite(path, old, new):
+    path.write_text(path.read_text().replace(old, new))
+
+
+def test_a_users_class_is_named_again(nets, monkeypatch):
+    model, file = nets
+    monkeypatch.setattr("ifmixup.components._FOUND", {})  # as in another process
+    with pytest.raises(CheckpointError, match=r"its model is Net .*--model nets\.py:Net for ifm"):
+        Predictor.load(model)
+    monkeypatch.chdir(file.parent)
+    predictor = Predictor.load("model.pt", "nets.py:Net")  # without a warning: the same code
+    assert predictor.model.conv.out_channels == 4  # the option in the file, not the default
+
+
+def test_other_code_is_told_and_used_if_the_weights_fit(nets):
+    model, file = nets
+    rewrite(file, ".relu()", ".tanh()")
+    with pytest.warns(UserWarning, match=r"trained with Net \(nets\.py:Net, code .* other code"):
+        predictor = Predictor.load(model, f"{file}:Net")
+    assert all_of(predictor.predict(load("MUTAG")[:3])).shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "width, out_channels)",
+            "width, out_channels, bias=False)",
+            r"does not have: \['head.bias",
+        ),
+        ("nn.Linear(width", "nn.Linear(2 * width", r"head.weight are torch.float32 \[2, 4\], not"),
+        ("width", "hidden", "Unknown option of model 'Net' 'width'"),
+        ("self.conv, ", "raise OSError('no disk'); self.conv, ", "failed: OSError: no disk"),
+    ],
+    ids=["fewer weights", "other shapes", "another option", "an error"],
+)
+def test_other_code_that_does_not_fit(nets, old, new, message):
+    model, file = nets
+    rewrite(file, old, new)
+    with (
+        pytest.warns(UserWarning, match="other code"),
+        pytest.raises(CheckpointError, match=message),
+    ):
+        Predictor.load(model, f"{file}:Net")
+
+
+def test_a_model_of_ifmixup_needs_no_name_but_may_have_it(mutag, tmp_path):
+    path = tmp_path / "model.pt"
+    train(*GIN, mutag, train=torch.arange(100), save=path)
+    one, other = (all_of(Predictor.load(path, model).predict(load("MUTAG")[:5]))
+                  for model in (None, "gin"))  # fmt: skip
+    assert torch.equal(one, other)
+    with (
+        pytest.warns(UserWarning, match=r"trained with GIN \(ifmixup.nn:GIN\); GCN"),
+        pytest.raises(CheckpointError, match=r"does not have|not torch"),
+    ):
+        Predictor.load(path, "gcn")

@@ -3,19 +3,23 @@ import math
 
 import pytest
 
+from engine_here import Here
+from ifmixup.data import load
 from ifmixup.errors import InputError
-from ifmixup.study.halving import Halving, Rung, cost, score
-from ifmixup.training import RunResult, RunSpec, Settings
+from ifmixup.study.compare import plan
+from ifmixup.study.halving import Halving, Rung, cost, halve, score
+from ifmixup.study.run import Runner
+from ifmixup.study.splits import make_splits
+from ifmixup.study.store import Store
+from ifmixup.training.packed import pack
+from ifmixup.training.run import RunResult
 
 
-def finished(test, val=None, fold=0, hidden=64, metric="accuracy"):
+def finished(test, val=None, metric="accuracy"):
     curves = {f"test_{metric}": test}
     if val is not None:
         curves |= {f"validation_{metric}": val, "validation_loss": [0.0] * len(val)}
-    protocol = "paper" if val is None else "holdout"
-    settings = Settings(epochs=len(test), hidden=hidden)
-    spec = RunSpec("D", "d", settings, protocol, 0, fold, f"s{fold}", 0)
-    return spec, RunResult(curves, {}, 1.0, 0.1)
+    return RunResult(curves, {}, 1.0, 0.1)
 
 
 def test_the_papers_grid_costs_less_than_a_fifth():
@@ -90,14 +94,14 @@ def test_the_best_go_on_in_the_order_of_the_grid():
 
 
 def test_the_score_under_holdout_is_validation_alone():
-    runs = [finished([1.0, 0.0], [0.2, 0.6]), finished([1.0, 0.0], [0.8, 0.4], fold=1)]
+    runs = [finished([1.0, 0.0], [0.2, 0.6]), finished([1.0, 0.0], [0.8, 0.4])]
     assert score("holdout", runs) == pytest.approx(0.7)
-    other = [finished([0.0, 0.5], [0.2, 0.6]), finished([0.3, 0.0], [0.8, 0.4], fold=1)]
+    other = [finished([0.0, 0.5], [0.2, 0.6]), finished([0.3, 0.0], [0.8, 0.4])]
     assert score("holdout", other) == score("holdout", runs)
 
 
 def test_the_score_under_paper_is_the_best_of_the_mean_curve():
-    runs = [finished([0.9, 0.2, 0.5]), finished([0.1, 0.6, 0.7], fold=1)]
+    runs = [finished([0.9, 0.2, 0.5]), finished([0.1, 0.6, 0.7])]
     assert score("paper", runs) == pytest.approx(0.6)
 
 
@@ -108,16 +112,12 @@ def test_a_setting_that_failed_somewhere_has_no_score():
     assert math.isnan(score("paper", []))
 
 
-def test_runs_that_are_not_of_one_setting():
-    with pytest.raises(InputError, match="of one setting"):
-        score("paper", [finished([0.9]), finished([0.8], hidden=128)])
-    with pytest.raises(InputError, match="the paper runs"):
-        score("paper", [finished([0.9], [0.9])])
+def test_the_score_under_last_is_the_last_of_the_mean_curve():
+    runs = [finished([0.9, 0.2, 0.5]), finished([0.1, 0.6, 0.7])]
+    assert score("last", runs) == pytest.approx(0.6)
+    assert score("last", [finished([3.0, 2.0], metric="mae")]) == -2.0
     with pytest.raises(InputError, match="Did you mean 'paper'"):
-        score("papre", [])
-    two_settings = [finished([0.9]), finished([0.8], hidden=128, fold=1)]
-    with pytest.raises(InputError, match="of one setting"):
-        score("paper", two_settings)
+        score("papre", runs)
 
 
 def test_of_an_error_the_score_is_the_negative():
@@ -129,8 +129,50 @@ def test_folds_where_the_metric_is_not_defined_do_not_count():
     nan = math.nan
     runs = [
         finished([0.5], [0.8], metric="roc_auc"),
-        finished([0.5], [nan], fold=1, metric="roc_auc"),
+        finished([0.5], [nan], metric="roc_auc"),
     ]
     assert score("holdout", runs) == 0.8
-    runs = [finished([0.5], metric="roc_auc"), finished([nan], fold=1, metric="roc_auc")]
+    runs = [finished([0.5], metric="roc_auc"), finished([nan], metric="roc_auc")]
     assert score("paper", runs) == 0.5
+
+
+GRID = {
+    "learning_rate": [1e-9, 0.02],
+    "hidden_channels": [2, 4],
+    "num_layers": [1, 2],
+    "dropout": [0.0, 0.5],
+}
+
+
+@pytest.mark.parametrize("protocol", ["holdout", "paper"])
+def test_settings_that_do_badly_are_left_out(tmp_path, protocol):
+    data = pack(load("MUTAG"))
+    splits, engine = make_splits(data, folds=5), Here()
+    options = {"protocols": protocol, "grid": GRID, "changes": {"epochs": 24}}
+    study = plan(data, splits, ["gcn"], ["none"], **options)
+    with Store(tmp_path) as store:
+        runner = Runner(store, engine, [(data, splits)], progress=False)
+        found = halve(study, store, runner.execute)
+        (before,), (after,) = study.trials, found.trials
+        # 16 settings on 2 folds and 10 epochs, the best 6 on 4 folds and 10 epochs, 2 are left
+        assert len(after.candidates) == len(after.keys) == 2
+        assert all(each in before.candidates for each in after.candidates)
+        assert all(each.settings.epochs == 24 for each in after.candidates)
+        assert set(after.keys) <= set(before.keys)
+        # hardly any learning at all is never the best
+        assert any(each.settings.learning_rate == 0.02 for each in after.candidates)
+        assert {spec.settings.epochs for spec in engine.ran} == {10}
+        assert len(engine.ran) == 16 * 2 + 6 * 2  # two of the four folds were there already
+        assert halve(study, store, runner.execute) == found
+        assert len(engine.ran) == 44
+
+
+def test_a_single_setting_is_not_searched(tmp_path):
+    data = pack(load("MUTAG"))
+    study = plan(data, make_splits(data, folds=3), ["gcn"], ["none"])
+
+    def execute(specs):
+        raise AssertionError("nothing is to be run")
+
+    with Store(tmp_path) as store:
+        assert halve(study, store, execute) == study

@@ -1,3 +1,4 @@
+import copy
 import json
 from dataclasses import replace
 
@@ -6,9 +7,9 @@ import torch
 from torch_geometric.data import Data
 
 from ifmixup.errors import InputError, StoreError
-from ifmixup.study.splits import SplitFold, Splits, load_splits, make_splits, own_splits
-from ifmixup.training import PackedDataset, pack
-from ifmixup.training.run_spec import digest
+from ifmixup.study.splits import Splits, load_splits, make_splits, own_splits
+from ifmixup.training.packed import PackedDataset, pack
+from ifmixup.training.run_spec import Fold
 from task_graphs import with_labels, with_values
 
 EXPECTED_TEST = [(0, 4, 6, 9), (2, 3, 7, 8), (1, 5, 10, 11)]
@@ -20,11 +21,11 @@ def dataset(*counts: int) -> PackedDataset:
     classes = [number for number, count in enumerate(counts) for _ in range(count)]
     graphs = [
         Data(
-            x=torch.tensor([[float(place)]]),
+            x=torch.tensor([[float(i)]]),
             edge_index=torch.zeros(2, 0, dtype=torch.long),
             y=torch.tensor([number]),
         )
-        for place, number in enumerate(classes)
+        for i, number in enumerate(classes)
     ]
     return pack(graphs, "tiny")
 
@@ -93,20 +94,21 @@ def test_a_class_number_without_graphs_is_no_class():
     assert len(make_splits(dataset(10, 0, 10), folds=5).folds) == 5
 
 
-def test_fold_and_fingerprint():
-    splits = Splits("tiny", "abc", 0, (SplitFold(0, 1, (3, 0), (2,), (1,)),))
-    fold = splits.fold(0, 1)
-    assert fold.train.tolist() == [0, 3]
-    assert (fold.validation.tolist(), fold.test.tolist()) == ([2], [1])
-    assert fold.train.dtype == torch.long
-    assert splits.fingerprint(0, 1) == digest([[0, 3], [2], [1]])
+def test_a_fold_by_its_number():
+    splits = Splits("tiny", "abc", 0, (Fold(0, 1, (3, 0), (2,), (1,)),))
+    assert splits.fold(0, 1) is splits.folds[0]
     assert splits.test_ratio == pytest.approx(1 / 3)
+    assert splits.are_one
     with pytest.raises(InputError, match=r"no repeat 1, fold 0. There are: \(0, 1\)"):
         splits.fold(1, 0)
 
 
-def test_the_same_graphs_in_another_order_are_the_same_fold():
-    assert SplitFold(0, 0, (3, 1), (2,), (0,)) == SplitFold(0, 0, (1, 3), (2,), (0,))
+def test_a_folder_keeps_every_choice_of_folds_once(tmp_path):
+    data = dataset(12, 12)
+    one, other = make_splits(data, folds=3), make_splits(data, folds=3, seed=1)
+    paths = {splits.save_in(tmp_path / "new") for splits in (one, other, one)}
+    assert len(paths) == 2
+    assert {load_splits(path, data) for path in paths} == {one, other}
 
 
 def test_saved_and_read_back(tmp_path):
@@ -122,7 +124,7 @@ def test_saved_and_read_back(tmp_path):
     assert len(text.splitlines()) == 5 + 6 * 4 + 2  # a line a list, for readers and for diff
 
 
-def test_a_place_that_cannot_be_written(tmp_path):
+def test_a_path_that_cannot_be_written(tmp_path):
     splits = make_splits(dataset(12, 12), folds=3)
     with pytest.raises(StoreError, match="cannot be written"):
         splits.save(tmp_path / "nowhere" / "splits.json")
@@ -143,7 +145,7 @@ def test_folds_of_others_are_put_in_order(tmp_path):
     path.write_text(json.dumps({**head, "folds": folds}))
     splits = load_splits(path, data)
     assert splits.pairs == [(0, 0), (0, 1)]
-    assert splits.fold(0, 1).train.tolist() == [3, 5]
+    assert splits.fold(0, 1).train == (3, 5)
 
 
 def test_files_that_cannot_be_read(tmp_path):
@@ -171,15 +173,15 @@ def test_labels_and_values_are_cut_at_random(graphs):
         make_splits(data, folds=60)
 
 
-def parts(**places):
-    return {part: torch.tensor(value) for part, value in places.items()}
+def parts(**indices):
+    return {part: torch.tensor(value) for part, value in indices.items()}
 
 
 def test_the_datasets_own_split_is_the_only_fold():
     data = replace(dataset(4, 4), split=parts(train=[0, 1, 5, 4], validation=[2], test=[3, 7]))
     splits = own_splits(data, repeats=2)
     assert splits.pairs == [(0, 0), (1, 0)]
-    assert splits.folds[1] == SplitFold(1, 0, (0, 1, 4, 5), (2,), (3, 7))
+    assert splits.folds[1] == Fold(1, 0, (0, 1, 4, 5), (2,), (3, 7))
 
 
 def test_an_own_split_without_validation():
@@ -198,3 +200,58 @@ def test_own_splits_that_cannot_be_used():
         own_splits(wrong)
     with pytest.raises(InputError, match="'test' must be a list of at least one graph"):
         own_splits(replace(dataset(4, 4), split=parts(train=[0, 1], validation=[2])))
+
+
+GOOD = {
+    "dataset": "tiny",
+    "data": "the fingerprint",
+    "seed": 0,
+    "folds": [
+        {"repeat": 0, "fold": 0, "train": [2, 3, 4], "validation": [5], "test": [0, 1]},
+        {"repeat": 0, "fold": 1, "train": [0, 1, 4], "validation": [5], "test": [2, 3]},
+        {"repeat": 1, "fold": 0, "train": [2, 3, 4], "validation": [5], "test": [0, 1]},
+    ],
+}
+
+
+def changed(index, **changes):
+    values = copy.deepcopy(GOOD)
+    target = values if index is None else values["folds"][index]
+    target.update(changes)
+    return values
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([], "is not a splits file: it must hold dataset, data, seed, folds"),
+        ({}, "'dataset' must be there and be a str"),
+        (changed(None, seed="0"), "'seed' must be there and be a int"),
+        (changed(None, folds={}), "'folds' must be there and be a list"),
+        (changed(None, folds=[]), "has no folds"),
+        (changed(None, folds=[3]), "entry 0 of 'folds' must be an object"),
+        (changed(None, data="xyz"), "was made for other graphs: 'tiny' with fingerprint 'xyz'"),
+        (changed(1, fold=-1), "entry 1 of 'folds': 'fold' must be a number from 0; got -1"),
+        (changed(1, repeat=True), "entry 1 of 'folds': 'repeat' must be a number .* got True"),
+        (changed(1, fold=0), "repeat 0, fold 0 is there twice"),
+        (changed(1, test=[]), "repeat 0, fold 1: 'test' must be a list of at least one graph"),
+        (changed(1, validation=None), "repeat 0, fold 1: 'validation' must be a list"),
+        (changed(1, train=[0, 6]), "repeat 0, fold 1: 6 in 'train' is not a graph .* 0 to 5"),
+        (changed(1, train=[-1]), "repeat 0, fold 1: -1 in 'train' is not a graph"),
+        (changed(1, train=[1.0]), "repeat 0, fold 1: 1.0 in 'train' is not a graph"),
+        (changed(1, train=[2]), "repeat 0, fold 1: graph 2 is in 'train' and in 'test'"),
+        (changed(1, train=[5]), "repeat 0, fold 1: graph 5 is in 'train' and in 'validation'"),
+        (changed(1, train=[4, 4]), "repeat 0, fold 1: graph 4 is in 'train' and in 'train'"),
+        (
+            changed(1, train=[2], test=[3, 0]),
+            "repeat 0, fold 1: test graph 0 is a test graph of fold 0",
+        ),
+    ],
+)
+def test_bad_splits_are_named(tmp_path, values, message):
+    data = dataset(3, 3)
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps(values).replace("the fingerprint", data.fingerprint))
+    with pytest.raises(InputError, match=message) as error:
+        load_splits(path, data)
+    assert str(path) in str(error.value)

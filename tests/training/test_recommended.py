@@ -1,61 +1,99 @@
 import json
-from pathlib import Path
+from importlib.resources import files
 
 import pytest
 
 from ifmixup import augment
-from ifmixup.data import NAMES
-from ifmixup.nn import MODELS
+from ifmixup.components import MODELS, resolve, with_options
 from ifmixup.training import recommended as module
-from ifmixup.training.recommended import recommended, varied
+from ifmixup.training.packed import pack
+from ifmixup.training.recommended import recommended
 from ifmixup.training.settings import Settings
+from own_classes import Net, Noise
+from task_graphs import with_labels
+
+FOUND = {
+    "models": {"GCN": {"settings": {"batch_size": 8}, "options": {"num_layers": 4, "jk": "sum"}}},
+    "datasets": {
+        "A name": {
+            "data": "abc",
+            "GCN": {
+                "settings": {"learning_rate": 0.5},
+                "options": {"num_layers": 3},
+                "ratio": {"alpha": 2.0, "beta": 3.0},
+            },
+        }
+    },
+}
 
 
-@pytest.mark.parametrize("dataset", [*NAMES, "my own"])
-def test_there_are_settings_for_everything(dataset):
-    for model in MODELS:
-        for method in augment.names():
-            settings = recommended(dataset, model, method)
-            assert (settings.model, settings.method) == (model, method)
+class Data:
+    name, fingerprint = "anything", "abc"
 
 
-def test_methods_that_mix_take_what_was_found_for_ifmixup_and_others_for_none(monkeypatch):
-    found = {
-        "models": {"gcn": {"layers": 4, "hidden": 32}},
-        "datasets": {"MUTAG": {"gcn": {"none": {"layers": 3}, "ifmixup": {"layers": 8}}}},
-    }
-    monkeypatch.setattr(module, "_found", lambda: found)
-    assert recommended("MUTAG", "gcn", "none").layers == 3
-    assert recommended("MUTAG", "gcn", "drop_edge").layers == 3
-    assert recommended("MUTAG", "gcn", "ifmixup").layers == 8
-    assert recommended("MUTAG", "gcn", "mixup_graph").layers == 8
-    assert recommended("NCI1", "gcn", "ifmixup").layers == 4
-    assert recommended("MUTAG", "gcn", "ifmixup").hidden == 32
-    assert recommended("MUTAG", "gin", "none").layers == 5  # nothing is known: the default
+def given(model, method="none", data=Data):
+    found = recommended(data, resolve("model", model), resolve("method", method))
+    return found.settings, dict(found.model.spec.options), dict(found.method.spec.options)
+
+
+@pytest.fixture
+def known(monkeypatch):
+    monkeypatch.setattr(module, "_found", lambda: FOUND)
+
+
+def test_a_dataset_is_known_by_its_graphs(known):
+    settings, model, _ = given("gcn")
+    assert settings == Settings(learning_rate=0.5, batch_size=8)
+    assert (model["num_layers"], model["jk"]) == (3, "sum")
+
+    class Other:
+        name, fingerprint = "A name", "def"
+
+    settings, model, _ = given("gcn", data=Other)
+    assert settings == Settings()
+    assert model == dict(resolve("model", "gcn").spec.options)
+
+
+def test_the_ratio_goes_to_methods_that_have_one(known):
+    for method in ("ifmixup", "mixup_graph"):
+        options = given("gcn", method)[2]
+        assert (options["alpha"], options["beta"]) == (2.0, 3.0)
+    assert given("gcn", "drop_edge")[2] == dict(resolve("method", "drop_edge").spec.options)
+
+
+def test_what_the_user_has_set_stays(known):
+    _, model, method = given(
+        with_options("gcn", num_layers=7), with_options("ifmixup", alpha=1.0, name="mine")
+    )
+    assert (model["num_layers"], model["jk"]) == (7, "sum")
+    assert (method["alpha"], method["beta"]) == (1.0, 3.0)
+
+
+def test_a_model_of_ones_own_has_its_own_defaults(known):
+    settings, model, method = given(Net, Noise)
+    assert settings == Settings()
+    assert (model, method) == ({"width": 8, "depth": 1}, {"std": 0.1})
+    assert given("gin")[0] == Settings()  # nothing is known of it
+
+
+def test_all_that_is_recommended_can_be_used(mutag):
+    """Every entry of the file fits the models and methods that there are."""
+    text = files("ifmixup.training").joinpath("recommended.json").read_text(encoding="utf-8")
+    found = json.loads(text)
+    assert set(found["models"]) <= {MODELS.get(name).__name__ for name in MODELS.names()}
+    assert len({each["data"] for each in found["datasets"].values()}) == len(found["datasets"])
+    assert found["datasets"]["MUTAG"]["data"] == mutag.fingerprint
+    for dataset in found["datasets"].values():
+
+        class Known:
+            name, fingerprint = "x", dataset["data"]
+
+        for model in MODELS.names():
+            for method in augment.names():
+                given(model, method, Known)
 
 
 def test_graphs_of_ones_own_take_the_defaults():
-    for model in MODELS:
-        assert recommended("my own", model, "none") == Settings(model=model)
-
-
-def test_the_settings_that_are_recommended_by_name(monkeypatch):
-    found = {
-        "models": {"gcn": {"layers": 4}},
-        "datasets": {"A": {"gin": {"none": {"hidden": 3}, "ifmixup": {"alpha": 8.0}}}},
-    }
-    monkeypatch.setattr(module, "_found", lambda: found)
-    assert varied() == {"layers", "hidden", "alpha"}
-
-
-SEARCHES = sorted((Path(__file__).parents[2] / "results" / "search").glob("*.json"))
-
-
-@pytest.mark.skipif(not SEARCHES, reason="results/search comes with the repository only")
-def test_what_a_search_found_is_what_is_recommended():
-    for path in SEARCHES:
-        for dataset, models in json.loads(path.read_text()).items():
-            for model, methods in models.items():
-                for method, found in methods.items():
-                    settings = recommended(dataset, model, method).relevant()
-                    assert settings.items() >= found["settings"].items()
+    data = pack(with_labels(10))
+    for model in MODELS.names():
+        assert given(model, "ifmixup", data)[0] == Settings()

@@ -5,14 +5,15 @@ import pytest
 import torch
 
 from ifmixup.errors import InputError
-from ifmixup.training import Fold, RunResult, RunSpec, Settings, pack, run, train
-from ifmixup.training.run import choose_device, reproducible
+from ifmixup.training.fit import train
+from ifmixup.training.packed import pack
+from ifmixup.training.run import RunResult, choose_device, reproducible, run, versions
+from ifmixup.training.run_spec import Fold, RunSpec
 from task_graphs import with_labels, with_values
+from tiny import parts
 
-FOLD = Fold(torch.arange(100), torch.arange(100, 140), torch.arange(140, 188))
-SPEC = RunSpec(
-    "MUTAG", "-", Settings(epochs=6, hidden=8, layers=2, method="ifmixup"), "holdout", 0, 0, "-", 0
-)
+FOLD = Fold(0, 0, tuple(range(100)), tuple(range(100, 140)), tuple(range(140, 188)))
+SPEC = RunSpec("MUTAG", "-", "-", 0, 0, 0, *parts("gcn", "ifmixup", epochs=6))
 
 
 def test_validation_chooses_and_the_test_fold_is_read_at_that_epoch(mutag):
@@ -27,6 +28,7 @@ def test_validation_chooses_and_the_test_fold_is_read_at_that_epoch(mutag):
         for prefix in ("", "chosen_")
         for name in ("accuracy", "balanced_accuracy", "nll", "ece")
     }
+    assert 0 < result.prepare_seconds < result.seconds
 
 
 @pytest.mark.parametrize(
@@ -37,7 +39,7 @@ def test_validation_chooses_and_the_test_fold_is_read_at_that_epoch(mutag):
     ],
 )
 def test_labels_and_values(graphs, metric, sign, names):
-    fold = Fold(torch.arange(30), torch.arange(30, 45), torch.arange(45, 60))
+    fold = Fold(0, 0, tuple(range(30)), tuple(range(30, 45)), tuple(range(45, 60)))
     result = run(SPEC, pack(graphs()), fold)
     assert result.metric == metric
     scores, loss = result.curves[f"validation_{metric}"], result.curves["validation_loss"]
@@ -51,15 +53,12 @@ def test_the_metric_of_a_result():
     assert RunResult({"test_accuracy": [1.0]}, {}, 1.0, 0.1).metric == "accuracy"
 
 
-def test_under_the_papers_protocol_validation_is_trained_on(mutag, monkeypatch):
-    seen = []
-    monkeypatch.setattr("ifmixup.training.trainer.Trainer.run_epoch", lambda self: (
-        seen.append(self.train.tolist()), setattr(self, "epoch", 6), self.latest.update(test={})
-    ))  # fmt: skip
-    result = run(replace(SPEC, protocol="paper"), mutag, FOLD)
-    assert seen == [list(range(140))]
+def test_a_fold_without_validation_chooses_nothing(mutag):
+    result = run(SPEC, mutag, FOLD.without_validation)
     assert set(result.curves) == {"train_loss", "test_accuracy", "test_loss"}
-    assert "chosen_accuracy" not in result.metrics
+    assert not any(name.startswith("chosen_") for name in result.metrics)
+    alone = run(SPEC, mutag, replace(FOLD, validation=()))
+    assert alone.curves["train_loss"] != result.curves["train_loss"]  # 40 graphs fewer
 
 
 def test_random_state_and_threads_are_left_alone(mutag):
@@ -90,15 +89,15 @@ def test_devices():
     assert choose_device("cpu").type == "cpu"
     there = torch.cuda.is_available() or torch.backends.mps.is_available()
     assert (choose_device("auto").type != "cpu") == there
-    with pytest.raises(InputError, match=r"no device 'tpu' here. There is: auto, .*cpu"):
+    with pytest.raises(InputError, match=r"no device 'tpu'. It has: auto, .*cpu"):
         choose_device("tpu")
 
 
 def test_threads_do_not_disturb_each_other(mutag):
-    settings = Settings(epochs=3, hidden=8, layers=2, method="ifmixup", dropout=0.5)
+    settings = parts("gcn", "ifmixup", dropout=0.5)
 
     def weights(seed):
-        trained = train(settings, mutag, train=torch.arange(64), seed=seed)
+        trained = train(*settings, mutag, train=torch.arange(64), seed=seed)
         return torch.cat([value.flatten() for value in trained.model.state_dict().values()])
 
     alone = [weights(seed) for seed in (0, 1, 2, 3)]
@@ -110,3 +109,10 @@ def test_threads_do_not_disturb_each_other(mutag):
 def test_within_a_training_another_one():
     with reproducible(), reproducible():
         assert torch.get_num_threads() == 1
+
+
+def test_what_is_installed():
+    found = versions()
+    assert set(found) == {"ifmixup", "python", "torch", "torch_geometric"}
+    assert found["torch"] == torch.__version__
+    assert all(type(version) is str for version in found.values())  # a checkpoint can hold them

@@ -1,3 +1,5 @@
+"""The loop with our models and methods; those of a user's own are in test_own_classes."""
+
 import copy
 
 import pytest
@@ -6,26 +8,34 @@ import torch.nn.functional as F
 from torch_geometric.data import Data
 
 from ifmixup import augment
-from ifmixup.batch import from_batch
+from ifmixup.components import MODELS
 from ifmixup.data import load
 from ifmixup.errors import InputError, TrainingError
-from ifmixup.nn import MODELS
-from ifmixup.training import PackedDataset, Settings, Trainer, pack
-from ifmixup.training.trainer import model_inputs
+from ifmixup.nn import GCN, BatchNorm
+from ifmixup.nn.inputs import GraphsModel
+from ifmixup.training.packed import PackedDataset, pack
+from ifmixup.training.trainer import Trainer, recompute_batch_norm
 from task_graphs import with_labels, with_values
+from tiny import parts
 
-TINY = {"epochs": 3, "hidden": 8, "layers": 2}
+NAMES = MODELS.names()
 
 
-def training(data, seed=0, **settings) -> Trainer:
+def made(data, model="gcn", method="none", *, seed=0, **changes) -> Trainer:
     return Trainer(
-        Settings(**{**TINY, **settings}),
+        *parts(model, method, **changes),
         data,
         train=torch.arange(100),
         validation=torch.arange(100, 140),
         test=torch.arange(140, 188),
         seed=seed,
     )
+
+
+def run(one: Trainer, epochs: int) -> Trainer:
+    for _ in range(epochs):
+        one.run_epoch()
+    return one
 
 
 def directed() -> PackedDataset:
@@ -44,11 +54,11 @@ def directed() -> PackedDataset:
 
 
 def loss_by_hand(one: Trainer) -> float:
-    """The loss of the first step: the model and the method on a batch that PyG would make."""
+    """The loss of an epoch of one step: the model and the method on a batch that PyG would make."""
     one.model.train()
-    batch = one.data.batch(next(one._indices()))
-    logits, y = one.method.step(one.model, batch)
-    return F.cross_entropy(logits, y).item()
+    order = torch.randperm(one.train.numel(), generator=torch.Generator().manual_seed(0))
+    batch = one.data.batch(one.train[order])
+    return one.method.loss(one.model, batch, F.cross_entropy).item()
 
 
 def weights(one: Trainer) -> list[torch.Tensor]:
@@ -60,43 +70,44 @@ def test_the_same_seed_gives_the_same_numbers(mutag, method):
     states = []
     for junk in range(2):
         torch.rand(junk)  # what was drawn before does not matter
-        one = training(mutag, method=method)
-        for _ in range(2):
-            one.run_epoch()
+        one = run(made(mutag, method=method), 2)
         states.append((weights(one), one.curves))
     assert states[0][1] == states[1][1]
     assert all(torch.equal(a, b) for a, b in zip(states[0][0], states[1][0], strict=True))
-    other = training(mutag, method=method, seed=1)
-    other.run_epoch()
+    other = run(made(mutag, method=method, seed=1), 1)
     assert other.curves["train_loss"][0] != states[0][1]["train_loss"][0]
 
 
-@pytest.mark.parametrize("method", ["none", "ifmixup", "mixup_graph", "drop_node"])
-def test_a_training_goes_on_where_its_state_was_taken(mutag, method):
-    options = {"method": method, "epochs": 6, "shuffle_every": 2, "halve_every": 2}
-    straight = training(mutag, **options)
-    for _ in range(3):
-        straight.run_epoch()
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [
+        ("none", {}),
+        ("ifmixup", {"shuffle_every": 2}),
+        ("mixup_graph", {}),
+        ("drop_node", {}),
+        ("ifmixup", {"recompute_bn": True}),
+    ],
+)
+def test_a_training_goes_on_where_its_state_was_taken(mutag, method, options):
+    options |= {"epochs": 6, "halve_every": 2}
+    straight = run(made(mutag, method=method, **options), 3)
     state = copy.deepcopy(straight.state_dict())
-    for _ in range(3):
-        straight.run_epoch()
+    run(straight, 3)
     torch.manual_seed(99)
-    resumed = training(mutag, **options)
+    resumed = made(mutag, method=method, **options)
     resumed.load_state_dict(state)
-    for _ in range(3):
-        resumed.run_epoch()
+    run(resumed, 3)
     assert resumed.curves == straight.curves
     assert all(torch.equal(a, b) for a, b in zip(weights(resumed), weights(straight), strict=True))
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", NAMES)
 def test_eight_graphs_are_learnt_by_heart(mutag, model):
     chosen = torch.cat([(mutag.y == k).nonzero().view(-1)[:4] for k in (0, 1)])
     # Two of them may be the same graph with two labels; those of MUTAG chosen here are not.
-    settings = Settings(
-        model=model, epochs=400, batch_size=8, hidden=32, layers=3, dropout=0.0, halve_every=1000
-    )
-    one = Trainer(settings, mutag, train=chosen, test=chosen)
+    options = {"hidden_channels": 32, "num_layers": 3, "dropout": 0.0, "weight_decay": 0.0}
+    settings = parts(model, epochs=400, batch_size=8, halve_every=1000, **options)
+    one = Trainer(*settings, mutag, train=chosen, test=chosen)
     for _ in range(400):
         one.run_epoch()
         if one.curves["test_loss"][-1] < 1e-3:
@@ -108,8 +119,7 @@ def test_eight_graphs_are_learnt_by_heart(mutag, model):
 
 
 def test_the_curves_are_what_the_model_says(mutag):
-    one = training(mutag)
-    one.run_epoch()
+    one = run(made(mutag), 1)
     one.model.eval()
     batch = mutag.batch(torch.arange(140, 188))
     with torch.no_grad():
@@ -121,69 +131,49 @@ def test_the_curves_are_what_the_model_says(mutag):
     assert len(one.curves["validation_accuracy"]) == len(one.curves["train_loss"]) == 1
 
 
-def test_looking_does_not_change_the_training(mutag):
+def test_evaluating_does_not_change_the_training(mutag):
     curves = []
-    for looks in (0, 3):
-        one = training(mutag)
-        one.run_epoch()
-        for _ in range(looks):
+    for times in (0, 3):
+        one = run(made(mutag), 1)
+        for _ in range(times):
             one.evaluate("test")
-        one.run_epoch()
-        curves.append(one.curves)
+        curves.append(run(one, 1).curves)
     assert curves[0] == curves[1]
 
 
-def test_the_learning_rate_is_halved(mutag):
-    one = training(mutag, halve_every=2, learning_rate=0.01)
-    rates = []
-    for _ in range(5):
-        one.run_epoch()
-        rates.append(one.optimizer.learning_rate)
+def test_the_learning_rate_is_halved(mutag, monkeypatch):
+    one, rates = made(mutag, halve_every=2, learning_rate=0.01, steps_per_epoch=1), []
+    monkeypatch.setattr(one.optimizer, "step", rates.append)
+    run(one, 5)
     assert rates == [0.01, 0.01, 0.005, 0.005, 0.0025]
 
 
-def test_an_epoch_is_a_pass_over_the_data_or_a_number_of_batches(mutag):
-    one = training(mutag, batch_size=32)
-    steps = [index.tolist() for index in one._indices()]
-    assert [len(step) for step in steps] == [32, 32, 32, 4]
-    assert sorted(place for step in steps for place in step) == list(range(100))
-    assert steps != [index.tolist() for index in one._indices()]
-    some = list(training(mutag, batch_size=32, steps_per_epoch=50)._indices())
-    assert [step.numel() for step in some] == [32] * 50
-    assert all(step.unique().numel() == 32 for step in some)
-
-
 def test_a_loss_that_is_not_finite_is_an_error(mutag):
-    one = training(mutag, learning_rate=1e30, norm="none")
-
-    def three_epochs():
-        for _ in range(3):
-            one.run_epoch()
-
+    one = made(mutag, learning_rate=1e30, norm="none")
     with pytest.raises(TrainingError, match=r"loss is .* in epoch \d.*smaller learning rate"):
-        three_epochs()
+        run(one, 3)
 
 
-def test_edge_attributes_reach_gin(mutag):
-    one = training(mutag, model="gin", use_edge_attr=True)
-    one.run_epoch()
-    assert one.model.layers[0].conv.lin_edge.weight.shape[1] == 4
+def test_edge_attributes_reach_gin_when_asked_for(mutag):
+    asked, usual = (run(made(mutag, "gin", use_edge_attr=on), 1) for on in (True, None))
+    assert asked.model.edge_dim == 4
+    assert usual.model.edge_dim is None
+    assert (asked.settings.use_edge_attr, usual.settings.use_edge_attr) == (True, False)
+    assert asked.curves["train_loss"] != usual.curves["train_loss"]
     with pytest.raises(InputError, match="no edge attributes to use"):
-        training(mutag.without_edge_attr(), model="gin", use_edge_attr=True)
+        made(mutag.without_edge_attr(), "gin", use_edge_attr=True)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", NAMES)
 @pytest.mark.parametrize("method", augment.names())
 def test_directed_graphs_are_trained_on_as_the_model_reads_their_batch(model, method):
-    def make() -> Trainer:
-        settings = Settings(model=model, method=method, hidden=8, layers=2, batch_size=7, epochs=1)
-        data = directed()
-        return Trainer(settings, data, train=torch.arange(7), test=torch.arange(7, 10))
+    def new() -> Trainer:
+        settings = parts(model, method, batch_size=7, epochs=1)
+        return Trainer(*settings, directed(), train=torch.arange(7), test=torch.arange(7, 10))
 
-    one = make()
-    assert not one.mirrored
-    one.run_epoch()
-    assert one.curves["train_loss"][0] == pytest.approx(loss_by_hand(make()), rel=1e-5)
+    one = run(new(), 1)
+    assert not one.training_model.undirected
+    assert one.curves["train_loss"][0] == pytest.approx(loss_by_hand(new()), rel=1e-5)
 
     batch = one.data.batch(torch.arange(7, 10))
     with torch.no_grad():
@@ -193,16 +183,12 @@ def test_directed_graphs_are_trained_on_as_the_model_reads_their_batch(model, me
 
 
 def learn(data: PackedDataset, method: str, **settings) -> Trainer:
-    options = {"epochs": 20, "hidden": 16, "layers": 2, "readout": "mean", "dropout": 0.0}
+    options = {"epochs": 20, "hidden_channels": 16, "readout": "mean", "dropout": 0.0}
+    options |= {"batch_size": 10, "weight_decay": 0.0, **settings}
     one = Trainer(
-        Settings(model="gin", method=method, **{**options, "batch_size": 10, **settings}),
-        data,
-        train=torch.arange(40),
-        test=torch.arange(40, 60),
+        *parts("gin", method, **options), data, train=torch.arange(40), test=torch.arange(40, 60)
     )
-    while one.epoch < one.settings.epochs:
-        one.run_epoch()
-    return one
+    return run(one, one.settings.epochs)
 
 
 @pytest.mark.parametrize("method", augment.names())
@@ -245,12 +231,11 @@ def test_nothing_is_learnt_of_the_test_graphs():
 
 def test_batches_without_a_known_target():
     graphs = with_values()
-    for place, graph in enumerate(graphs):
-        if place % 2:
-            graph.y = torch.full((1, 2), torch.nan)
+    for graph in graphs[1::2]:
+        graph.y = torch.full((1, 2), torch.nan)
     one = learn(pack(graphs), "none", epochs=2, batch_size=1)
     assert all(0 < loss < 100 for loss in one.curves["train_loss"])
-    assert torch.isfinite(one.optimizer.weights).all()
+    assert all(torch.isfinite(value).all() for value in one.model.parameters())
 
 
 def test_there_must_be_something_to_learn():
@@ -262,27 +247,36 @@ def test_there_must_be_something_to_learn():
 
 
 def test_classes_by_another_metric(mutag):
-    one = training(pack(load("MUTAG"), metric="roc_auc"))
-    one.run_epoch()
-    usual = training(mutag)
-    usual.run_epoch()
+    one, usual = run(made(pack(load("MUTAG"), metric="roc_auc")), 1), run(made(mutag), 1)
     assert one.curves["train_loss"] == usual.curves["train_loss"]
     assert one.latest["test"]["accuracy"] == usual.curves["test_accuracy"][0]
     assert one.curves["test_roc_auc"] == [one.latest["test"]["roc_auc"]]
 
 
+def test_label_smoothing_changes_the_loss_that_is_minimised_and_no_other(mutag):
+    one = run(made(mutag, label_smoothing=0.1, batch_size=100), 1)
+    usual = made(mutag, batch_size=100)
+    usual.model.train()
+    order = torch.randperm(100, generator=torch.Generator().manual_seed(0))
+    batch = usual.data.batch(order)
+    out = usual.model(batch.x, batch.edge_index, None, batch.batch)
+    smooth = 0.9 * F.one_hot(batch.y, 2) + 0.1 / 2
+    by_hand = -(smooth * out.log_softmax(1)).sum(1).mean().item()
+    assert one.curves["train_loss"][0] == pytest.approx(by_hand, rel=1e-5)
+    assert one.curves["test_loss"] == [one.latest["test"]["nll"]]
+
+
 def test_the_state_has_what_a_prediction_needs(mutag):
-    assert training(mutag).state_dict()["scaling"]["x_mean"].tolist() == [0] * 7
+    assert made(mutag).state_dict()["scaling"]["x_mean"].tolist() == [0] * 7
     state = learn(pack(with_values()), "none", epochs=1).state_dict()
     assert state["scaling"]["y_mean"][0] > 290
 
 
 @pytest.mark.parametrize("method", augment.names())
-def test_mirrored_graphs_are_trained_on_as_the_model_reads_their_batch(mutag, method):
-    one = training(mutag, method=method, batch_size=100)
-    assert one.mirrored
-    one.run_epoch()
-    by_hand = loss_by_hand(training(mutag, method=method, batch_size=100))
+def test_undirected_graphs_are_trained_on_as_the_model_reads_their_batch(mutag, method):
+    one = run(made(mutag, method=method, batch_size=100), 1)
+    assert one.training_model.undirected
+    by_hand = loss_by_hand(made(mutag, method=method, batch_size=100))
     assert one.curves["train_loss"][0] == pytest.approx(by_hand, rel=1e-5)
 
 
@@ -290,49 +284,30 @@ def test_mirrored_graphs_are_trained_on_as_the_model_reads_their_batch(mutag, me
     "settings",
     [
         *({"method": method} for method in augment.names()),
-        *({"method": "ifmixup", "model": model} for model in MODELS if model != "gcn"),
+        *({"method": "ifmixup", "model": model} for model in NAMES if model != "gcn"),
         {"method": "ifmixup", "shuffle_every": 1},
         {"model": "gin", "method": "ifmixup", "use_edge_attr": True},
     ],
     ids=str,
 )
-def test_knowing_that_edges_are_mirrored_changes_no_loss(mutag, settings):
+def test_knowing_that_edges_are_undirected_changes_no_loss(mutag, settings):
     losses = []
-    for mirrored in (True, False):
-        one = training(mutag, **settings)
-        assert one.mirrored
-        one.mirrored = mirrored
-        for _ in range(2):
-            one.run_epoch()
-        losses.append(one.curves["train_loss"])
+    for undirected in (True, False):
+        one = made(mutag, **settings)
+        assert one.training_model.undirected
+        one.training_model.undirected = undirected
+        losses.append(run(one, 2).curves["train_loss"])
     assert losses[0] == pytest.approx(losses[1], abs=1e-5)
-
-
-@pytest.mark.parametrize("mirrored", [True, False])
-def test_what_the_model_takes(mirrored):
-    x, edges = torch.ones(4, 1), torch.tensor([[0, 0, 1, 2, 3], [0, 1, 0, 3, 2]])
-    graphs = from_batch(Data(x=x, edge_index=edges, edge_weight=torch.rand(5), y=torch.tensor(0)))
-    inputs = model_inputs(graphs, mirrored)
-    neighbours = inputs["edge_index"]
-    if mirrored:
-        assert neighbours.is_undirected
-        neighbours = torch.stack([neighbours.target, neighbours.source])
-    assert torch.equal(neighbours, edges)
-    assert inputs["edge_weight"] is graphs.edges["edge_weight"]
-    assert inputs["edge_attr"] is None
-    assert inputs["batch"].tolist() == [0, 0, 0, 0]
-    assert inputs["batch_size"] == 1
 
 
 @pytest.mark.parametrize("method", ["none", "ifmixup", "mixup_graph"])
 def test_how_many_batches_are_prepared_together_makes_no_difference(mutag, method):
-    together = training(mutag, method=method)
+    together = made(mutag, method=method)
     assert together.batches_at_once > 1
-    together.run_epoch()
-    alone = training(mutag, method=method)
+    run(together, 1)
+    alone = made(mutag, method=method)
     alone.batches_at_once = 1
-    alone.run_epoch()
-    assert together.curves == alone.curves
+    assert run(alone, 1).curves == together.curves
 
 
 def clear(one: Trainer) -> None:
@@ -350,10 +325,8 @@ def assign(one: Trainer) -> None:
 
 @pytest.mark.parametrize("touch", [clear, convert, assign])
 def test_touching_the_model_between_epochs_does_not_change_the_training(mutag, touch):
-    straight = training(mutag)
-    for _ in range(3):
-        straight.run_epoch()
-    touched = training(mutag)
+    straight = run(made(mutag), 3)
+    touched = made(mutag)
     for _ in range(3):
         touched.run_epoch()
         touch(touched)
@@ -361,8 +334,7 @@ def test_touching_the_model_between_epochs_does_not_change_the_training(mutag, t
 
 
 def test_a_copy_goes_on_by_itself(mutag):
-    one = training(mutag)
-    one.run_epoch()
+    one = run(made(mutag, method="ifmixup"), 1)
     other, state = copy.deepcopy(one), torch.get_rng_state()
     one.run_epoch()
     torch.set_rng_state(state)
@@ -371,8 +343,62 @@ def test_a_copy_goes_on_by_itself(mutag):
     assert all(torch.equal(a, b) for a, b in zip(weights(one), weights(other), strict=True))
 
 
-def test_a_frozen_parameter_is_said(mutag):
-    one = training(mutag)
-    one.model.layers[0].requires_grad_(False)
-    with pytest.raises(TrainingError, match="frozen"):
-        one.run_epoch()
+def norms(model):
+    return [module for module in model.modules() if isinstance(module, BatchNorm)]
+
+
+def few(mutag, seed=0):
+    """Eight graphs as a trainer would cut them."""
+    generator = torch.Generator().manual_seed(seed)
+    one = Trainer(*parts(), mutag, train=torch.randperm(188, generator=generator)[:8])
+    return one.graphs
+
+
+def test_batch_norm_is_measured_as_the_mean_over_the_batches(mutag):
+    torch.manual_seed(0)
+    model = GCN(7, 4, 1, 2).eval()
+    (norm,) = norms(model)
+    before, momentum = [], norm.momentum  # what the only batch norm gets
+    values = {name: value.clone() for name, value in model.named_parameters()}
+    hook = norm.register_forward_pre_hook(lambda _, args: before.append(args[0]))
+    recompute_batch_norm(GraphsModel(model), iter([few(mutag, seed) for seed in range(3)]))
+    hook.remove()
+    assert len(before) == 3
+    mean, var = (torch.stack([f(h) for h in before]).mean(0) for f in (mean_of, var_of))
+    torch.testing.assert_close(norm.running_mean, mean)
+    torch.testing.assert_close(norm.running_var, var)
+    assert norm.momentum == momentum
+    assert not model.training
+    assert all(torch.equal(values[name], value) for name, value in model.named_parameters())
+
+
+def mean_of(h):
+    return h.mean(0)
+
+
+def var_of(h):
+    return h.var(0)
+
+
+def test_what_batch_norm_had_before_is_forgotten(mutag):
+    torch.manual_seed(0)
+    model = GCN(7, 4, 2, 2)
+    recompute_batch_norm(GraphsModel(model), iter([few(mutag)]))
+    once = [norm.running_var.clone() for norm in norms(model)]
+    for norm in norms(model):
+        norm.running_var.fill_(99.0)
+    recompute_batch_norm(GraphsModel(model), iter([few(mutag)]))
+    assert all(torch.equal(a, norm.running_var) for a, norm in zip(once, norms(model), strict=True))
+
+
+def test_a_model_without_batch_norm_is_left_alone(mutag):
+    model = GCN(7, 4, 2, 2, norm="none")
+    state = {name: value.clone() for name, value in model.state_dict().items()}
+    recompute_batch_norm(GraphsModel(model), iter([few(mutag)]))
+    assert all(torch.equal(state[name], value) for name, value in model.state_dict().items())
+
+
+def test_measured_statistics_change_the_evaluation_and_not_the_first_epoch(mutag):
+    running, exact = (run(made(mutag, recompute_bn=on), 1) for on in (False, True))
+    assert running.curves["train_loss"] == exact.curves["train_loss"]
+    assert running.curves["test_loss"] != exact.curves["test_loss"]

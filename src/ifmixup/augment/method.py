@@ -7,7 +7,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -52,7 +52,7 @@ class Method(nn.Module):
                 x = graphs.nodes["x"] + self.std * plan
                 return replace(graphs, nodes={**graphs.nodes, "x": x})
 
-    A class that overrides ``draw`` or ``change`` has :attr:`keeps_undirected` and
+    A class that overrides ``draw``, ``change`` or ``loss`` has :attr:`keeps_undirected` and
     :attr:`per_graph` False, unless it says otherwise.
 
     Args:
@@ -88,7 +88,7 @@ class Method(nn.Module):
                     f"{cls.__name__} overrides {name}, which is the same for all methods. Override "
                     f"{instead}: they work on Graphs."
                 )
-        if "draw" in own or "change" in own:
+        if {"draw", "change", "loss"} & own.keys():
             for name in ("keeps_undirected", "per_graph"):
                 if name not in own:
                     setattr(cls, name, False)
@@ -104,13 +104,14 @@ class Method(nn.Module):
         self.num_classes = num_classes
         self.generator = generator
 
-    def fit(self: M, graphs: Graphs | Sequence[Data], *, seed: int = 0) -> M:
+    def fit(self: M, graphs: Any, *, seed: int = 0) -> M:
         """Estimate what the method needs from the training graphs; called once, before training.
 
         Args:
-            graphs: The training graphs of a fold and nothing else. ``graphs.index`` has their
-                indices in the dataset, as the graphs of a batch have later. In a loop of your own,
-                pass a PyG dataset or a list of ``Data``.
+            graphs: The training graphs of a fold and nothing else. In a loop of your own, a PyG
+                dataset or a list of ``Data``. A method that overrides this gets
+                :class:`~ifmixup.graphs.Graphs`; ``graphs.index`` has their indices in the dataset,
+                as the graphs of a batch have in a training.
             seed: Seeds the estimation.
 
         Returns:
@@ -131,9 +132,7 @@ class Method(nn.Module):
         """
         return graphs
 
-    def loss(
-        self, model: GraphsModel | nn.Module, graphs: Graphs | Batch, criterion: Criterion
-    ) -> Tensor:
+    def loss(self, model: Any, graphs: Any, criterion: Criterion) -> Tensor:
         """The training loss of one batch: ``criterion`` of the logits of the changed graphs.
 
         In a PyG loop of your own::
@@ -145,8 +144,9 @@ class Method(nn.Module):
         :class:`~ifmixup.graphs.Graphs` in either case. In ``eval`` mode nothing is changed.
 
         Args:
-            model: The model, which takes graphs and gives logits ``[B, C]``.
-            graphs: The graphs of the batch, with label rows ``graphs.graphs["y"]``.
+            model: A :class:`~ifmixup.nn.inputs.GraphsModel`, which takes graphs and gives logits
+                ``[B, C]``, or any ``nn.Module``.
+            graphs: The graphs of the batch, with label rows ``graphs.graphs["y"]``, or a ``Batch``.
             criterion: Takes logits and label rows, gives the loss.
         """
         model, graphs = self._inside(model, graphs)
@@ -222,9 +222,7 @@ class Method(nn.Module):
         rows = label_rows(y, graphs.num_graphs, self.num_classes, _dtype(graphs.nodes.get("x")))
         return replace(graphs, graphs={**graphs.graphs, "y": rows})
 
-    def _inside(
-        self, model: GraphsModel | nn.Module, graphs: Graphs | Batch
-    ) -> tuple[GraphsModel, Graphs]:
+    def _inside(self, model: Any, graphs: Any) -> tuple[GraphsModel, Graphs]:
         """A model and a batch of the user's own loop, as :meth:`loss` takes them."""
         if isinstance(graphs, Data):
             graphs = self._prepare(from_batch(graphs))
@@ -232,7 +230,7 @@ class Method(nn.Module):
             from ifmixup.nn.inputs import GraphsModel
 
             model = GraphsModel(model, node_weight=self.node_weight)
-        return model, cast(Graphs, graphs)
+        return model, graphs
 
     def __getstate__(self) -> dict[str, Any]:
         # A generator cannot be copied or pickled by every version of torch, but its state can.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -76,8 +76,7 @@ class MixupGraph(Method):
         mixed = lam * h + (1 - lam) * h[plan.partner]
         return mixed, mix_labels(y, y[plan.partner], plan.lam)
 
-    def loss(self, model: GraphsModel | Any, graphs: Graphs | Any, criterion: Criterion) -> Tensor:
+    def loss(self, model: GraphsModel, graphs: Graphs, criterion: Criterion) -> Tensor:
         """The loss of mixed representations and labels."""
-        graphs = cast(Graphs, graphs)
         h, y = self.mix(model.embed(graphs), graphs.graphs["y"], self.draw(graphs))
         return criterion(model.classify(h), y)

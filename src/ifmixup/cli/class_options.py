@@ -10,7 +10,6 @@ import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from importlib import import_module
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Union, get_args, get_origin
 
@@ -31,11 +30,9 @@ _VARIANTS = (
 
 
 def registries() -> tuple[Registry, Registry]:
-    """The models and the methods of ifmixup, which are imported now."""
+    """Those of the models and of the methods."""
     from ifmixup.components import METHODS, MODELS
 
-    import_module("ifmixup.nn")
-    import_module("ifmixup.augment")
     return MODELS, METHODS
 
 
@@ -43,7 +40,6 @@ def resolve_components(models: Any, methods: Any) -> tuple[list[Component], list
     """Models and methods as they were typed; see :func:`ifmixup.components.resolve`."""
     from ifmixup.components import resolve_all
 
-    registries()
     return resolve_all("model", models), resolve_all("method", methods)
 
 
@@ -111,10 +107,10 @@ def _named(
         for each in registry.names()
         if name in registry.options(registry.get(each))
     ]
-    if having and not near:
+    if having:
         raise InputError(
-            f"{word} is an option of {_and(having)}, which {'is' if len(having) == 1 else 'are'} "
-            f"not among the chosen: {', '.join(each.name for each in components)}."
+            f"{word} is an option of {_and(having)}; the chosen are "
+            f"{_and([each.name for each in components])}."
         )
     listed = ", ".join(f"--{_dashed(option)}" for option in sorted(own)) or "none"
     raise InputError(
@@ -132,18 +128,29 @@ def _value(
         each for each in components if each.takes(name)
     ]
     hint = _hint(takers[0], name)
-    if flag is not None or (not texts and bool in _kinds(hint)):
-        if texts or bool not in _kinds(hint):
-            shown = f"--no-{_dashed(name)}"
-            raise InputError(f"{shown} takes no value, and {option} must be yes or no to have it.")
+    yes_or_no = bool in _kinds(hint)
+    if flag is not None and (texts or not yes_or_no):
+        raise InputError(
+            f"--no-{_dashed(name)} takes no value; got {texts[0]!r}."
+            if yes_or_no
+            else f"{option} is not a yes-or-no option. Write {option} {_example(hint)}."
+        )
+    if not texts and yes_or_no:
         return flag is None
     if not texts:
         raise InputError(f"{option} needs a value, such as {option} {_example(hint)}.")
-    if len(texts) > 1 and hint is not None and not {tuple, list} & set(_kinds(hint)):
+    several = any(issubclass(tuple, kind) or kind is list for kind in _kinds(hint))
+    if len(texts) > 1 and hint is not None and not several:
         raise InputError(
             f"{option} takes one value; got {' '.join(texts)}. Put the SOURCE before the options."
         )
-    return takers[0].parse_option(name, texts[0] if len(texts) == 1 else f"[{','.join(texts)}]")
+    if len(texts) == 1:
+        try:
+            return takers[0].parse_option(name, texts[0])
+        except InputError:
+            if not several:
+                raise
+    return takers[0].parse_option(name, f"[{','.join(texts)}]")
 
 
 def options_help() -> str:
@@ -159,19 +166,24 @@ def options_help() -> str:
         for (name, metavar, shown), having in rows.items():
             everyone = having == registry.names()
             who = f"all {registry.kind}s" if everyone else ", ".join(having)
-            head = f"  --{_dashed(name)} {metavar}".rstrip()
+            head = f"  --{_dashed(name)} {metavar}" if metavar else f"  --[no-]{_dashed(name)}"
             lines += _wrapped(f"{head:<28}  {who} ({shown})", "", " " * 30)
     return "\n".join(lines)
 
 
 def _metavar(option: Option) -> str:
     """``INT``, ``FLOAT``, ``{sum,mean,max}``; nothing for a flag."""
-    names = [
-        "{" + ",".join(map(str, kind)) + "}" if isinstance(kind, tuple) else kind.__name__.upper()
-        for kind in _kinds(option.hint, literals=True)
-        if kind not in (type(None), bool)
+    kinds = [kind for kind in _kinds(option.hint, literals=True) if kind is not type(None)]
+    if kinds == [bool]:
+        return ""
+    names = {int: "INT", float: "FLOAT", str: "STR", bool: "true|false"}
+    texts = [
+        "{" + ",".join(map(str, kind)) + "}"
+        if isinstance(kind, tuple)
+        else names.get(kind, "VALUE ..." if issubclass(tuple, kind) else "VALUE")
+        for kind in kinds
     ]
-    return "|".join(names) if names or option.hint is not None else "VALUE"
+    return "|".join(texts) or "VALUE"
 
 
 def _kinds(hint: Any, *, literals: bool = False) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import tyro
 
@@ -19,6 +19,7 @@ from ifmixup.cli.options import (
     SourceOptions,
     default,
     resolved,
+    shareable,
     typed,
 )
 
@@ -83,7 +84,7 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
     the current folder.
     """
     models, methods = resolve_components(options.models, options.methods)
-    changes = split_options(class_options, [*models, *methods], vars(options))
+    changes: dict[str, Any] = split_options(class_options, [*models, *methods], vars(options))
     config = resolved(options, changes)
     if options.print_config:
         from ifmixup.config_files import to_toml
@@ -111,7 +112,7 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
             name=options.name,
             folder=options.folder,
             retry_failed=options.retry_failed,
-            config={"command": "compare", **config},
+            config=shareable({"command": "compare", **config}),
             **typed(options.settings),
             **changes,
         )

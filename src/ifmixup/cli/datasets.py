@@ -6,29 +6,27 @@ from pathlib import Path
 from typing import Annotated
 
 import tyro
-from rich.table import Table
 
-from ifmixup.cli.plain_console import PlainConsole
-from ifmixup.cli.source_options import SourceOptions
-from ifmixup.data import NAMES, load, statistics
-from ifmixup.data.catalog import VARIABLE, find
-from ifmixup.data.statistics import describe
+from ifmixup.cli.console import PlainConsole
+from ifmixup.cli.options import NO_DEFAULT, SourceOptions
 from ifmixup.errors import DatasetError
 
 _CAPTION = (
     "Nodes and edges are means over the graphs; an edge counts once in each direction. "
-    "Independent: whether the distinct node features are linearly independent, so that mixed "
-    "graphs can be taken apart. Beside the paper's numbers: ifmixup reproduce statistics."
+    "Independent: whether the distinct node features are linearly independent; then both graphs "
+    "of a mixed graph can be recovered. Beside the paper's numbers: ifmixup reproduce statistics."
 )
 
 
 def datasets(
-    source: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")] = None,
+    source: Annotated[
+        str | None, tyro.conf.Positional, tyro.conf.arg(metavar="[SOURCE]"), NO_DEFAULT
+    ] = None,
     *,
-    root: Path | None = None,
+    root: Annotated[Path | None, NO_DEFAULT] = None,
     options: Annotated[SourceOptions, tyro.conf.arg(name="")] = SourceOptions(),  # noqa: B008
 ) -> int:
-    """Print what a SOURCE holds; without one, the paper's datasets that are here.
+    """Print what a SOURCE holds; without one, list the paper's datasets that are here.
 
     Without a SOURCE nothing is downloaded.
 
@@ -42,6 +40,8 @@ def datasets(
 
 
 def _one(source: str, root: Path | None, options: SourceOptions) -> int:
+    from ifmixup.data.statistics import describe
+
     graphs = options.load(source, root)
     console = PlainConsole()
     console.print(graphs.name)
@@ -51,6 +51,11 @@ def _one(source: str, root: Path | None, options: SourceOptions) -> int:
 
 
 def _all(root: Path | None) -> int:
+    from rich.table import Table
+
+    from ifmixup.data import NAMES, load, statistics
+    from ifmixup.data.catalog import VARIABLE, find
+
     table = Table(title="Datasets", caption=_CAPTION, caption_justify="left")
     table.add_column("name", no_wrap=True)
     for column in ("graphs", "nodes", "edges", "features", "classes", "independent"):
@@ -83,5 +88,5 @@ def _all(root: Path | None) -> int:
     for name in missing:
         console.print(f"Not found: {name}. Put {name}.zip into --root or ${VARIABLE}.")
     if missing:
-        console.print("Or be online: ifmixup.data.load(name) downloads what it does not find.")
+        console.print("With a network, ifmixup.data.load(name) downloads what it does not find.")
     return 1 if broken else 0

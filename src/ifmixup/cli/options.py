@@ -6,6 +6,7 @@ Nothing here imports torch, so ``--help`` is fast.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, make_dataclass
 from pathlib import Path
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
     from ifmixup.study.engines.engine import Engine
 
 ENGINES = ("local", "ray")
+_OF_THE_MACHINE = (
+    "folder", "root", "engine", "workers", "address", "cpus_per_run", "gpus_per_run",
+    "retry_failed",
+)  # fmt: skip
 
 
 def default(text: str) -> Any:
@@ -153,3 +158,18 @@ def resolved(options: Any, more: Mapping[str, Any]) -> dict[str, Any]:
         else:
             values[name] = str(value) if isinstance(value, Path) else value
     return {**values, **more}
+
+
+def shareable(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Resolved options without those of one machine, and files without their folders."""
+    return {
+        name: _without_folders(value)
+        for name, value in values.items()
+        if name not in _OF_THE_MACHINE
+    }
+
+
+def _without_folders(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_folders(each) for each in value]
+    return re.sub(r"[^\s=(]*[/\\]", "", value) if isinstance(value, str) else value

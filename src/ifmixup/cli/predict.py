@@ -1,10 +1,8 @@
-"""``ifmixup predict``: what a trained model says of graphs."""
+"""``ifmixup predict``: predict graphs with a trained model."""
 
 from __future__ import annotations
 
 import json as json_text
-import os
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,63 +11,68 @@ from typing import Annotated, Any
 
 import tyro
 from rich.console import Console
-from rich.progress import track
 
-from ifmixup.cli.plain_console import PlainConsole
-from ifmixup.data.load import read_in_parts
-from ifmixup.data.molecules import table_source
+from ifmixup.cli.console import PlainConsole
+from ifmixup.cli.options import NO_DEFAULT, default
 from ifmixup.errors import InputError
-from ifmixup.prediction.card import card_text, model_card
-from ifmixup.prediction.predictions import predictions
-from ifmixup.prediction.predictor import BATCH_SIZE, Predictor
-from ifmixup.prediction.save_predictions import check_output, save_predictions
 
 ROWS = 10_000  # of a table, in memory at a time
 
 
 def predict(
-    model: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="MODEL")],
+    file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="MODEL")],
     source: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")] = None,
     *,
+    model: Annotated[str | None, NO_DEFAULT] = None,
     output: Annotated[str, tyro.conf.arg(aliases=("-o",))] = "-",
     describe: bool = False,
     json: bool = False,
-    smiles: str | None = None,
-    identifier: str | None = None,
+    smiles: Annotated[str | None, default("by name")] = None,
+    identifier: Annotated[str | None, default("rows are numbered from 0")] = None,
     strict: bool = False,
-    batch_size: int = BATCH_SIZE,
+    batch_size: int = 256,
     device: str = "auto",
-    root: Path | None = None,
+    root: Annotated[Path | None, NO_DEFAULT] = None,
 ) -> int:
-    """Predict graphs with a trained model, in the order of the source, a row for each of its rows.
+    """Predict graphs with a trained model: one row for each row of the source, in its order.
 
-    A row that is no graph has an empty prediction, and the reason in the column problem.
+    A row that is not a graph has an empty prediction, and the reason in the column problem.
 
     Args:
-        model: A file that ifmixup train saved.
+        file: A file that ifmixup train saved.
         source: What to predict, as for ifmixup train: a name, molecules.csv:smiles, a folder of
             graphs, a .pt file of PyG graphs. Labels are not needed.
+        model: The class of the model, if it is your own: nets.py:Net or package.module:Net.
         output: Where the predictions go; - is standard output.
         describe: Print what the model is: its data, settings, measured accuracy, versions.
-        json: An object a line instead of CSV; with --describe, the description as JSON.
+        json: Write one JSON object per line instead of CSV; with --describe, the description as
+            JSON.
         smiles: The column of a table that holds SMILES.
-        identifier: The column or attribute that identifies a graph; else rows count from 0.
-        strict: Stop at the first row that is no graph.
-        batch_size: How many graphs are computed at once.
+        identifier: The column or attribute that identifies a graph.
+        strict: Stop at the first row that is not a graph.
+        batch_size: Number of graphs that are computed at once.
         device: auto, cpu, cuda or mps.
-        root: Where a dataset with a name lies.
+        root: Where datasets with names are.
     """
     if describe:
-        card = model_card(model)
+        from ifmixup.prediction.card import card_text, model_card
+
+        card = model_card(file)
         print(json_text.dumps(card, indent=1) if json else card_text(card))
         return 0
     if source is None:
         raise InputError("Say what to predict: ifmixup predict MODEL SOURCE; or --describe.")
+    from rich.progress import track
+
+    from ifmixup.data.load import read_in_parts
+    from ifmixup.prediction.predictions import check_output, predictions, save_predictions
+    from ifmixup.prediction.predictor import Predictor
+
     check_output(output)
-    _check_apart(output, model, source)
-    predictor = Predictor.load(model)
+    _check_apart(output, file, source)
     console = PlainConsole(stderr=True)
     with _notes(console):
+        predictor = Predictor.load(file, model)
         parts = read_in_parts(
             source,
             ROWS,
@@ -88,21 +91,20 @@ def predict(
                 names=predictor.class_names,
                 as_json=json,
             )
-        except BrokenPipeError:  # whoever reads has seen enough, such as head
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
         except KeyboardInterrupt:
-            console.print("Stopped." if output == "-" else f"Stopped; {output} is as it was.")
+            console.print("Stopped." if output == "-" else f"Stopped; {output} is unchanged.")
             return 130
-    told = f"{count} rows predicted"
+    done = f"{count} rows predicted"
     if failed:
-        told = f"{count - failed} of {count} rows predicted; the column problem says why not all"
-    console.print(f"{told}." if output == "-" else f"{told}. Saved as {output}")
+        done = f"{count - failed} of {count} rows predicted; the column problem says why not all"
+    console.print(f"{done}." if output == "-" else f"{done}. Saved as {output}")
     return 0
 
 
 def _check_apart(output: str, model: Path, source: str) -> None:
-    """See that the predictions do not replace what they are made from."""
+    """Check that the predictions do not replace what they are made from."""
+    from ifmixup.data.molecules import table_source
+
     table = table_source(source)
     for what, path in (("model", model), ("source", Path(table[0] if table else source))):
         if output != "-" and path.expanduser().resolve() == Path(output).expanduser().resolve():
@@ -111,13 +113,13 @@ def _check_apart(output: str, model: Path, source: str) -> None:
 
 @contextmanager
 def _notes(console: Console) -> Iterator[None]:
-    """Our warnings as lines for people, without the place in our code."""
+    """Our warnings as lines for people, without the line of our code."""
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         console.print(f"Note: {message}")
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what torch has to say is not for those who predict
+        warnings.simplefilter("ignore")  # warnings of torch are not for those who predict
         warnings.filterwarnings("always", module="ifmixup")
         warnings.showwarning = show
         yield

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import torch
 import tyro
 
-from ifmixup.cli.config import to_toml
-from ifmixup.cli.plain_console import PlainConsole
-from ifmixup.cli.settings_options import SettingsOptions, typed
-from ifmixup.cli.source_options import SourceOptions
-from ifmixup.data.dataset import summary
+from ifmixup.cli.class_options import resolve_components, split_options
+from ifmixup.cli.console import PlainConsole, print_skipped
+from ifmixup.cli.options import (
+    NO_DEFAULT,
+    SettingsOptions,
+    Source,
+    SourceOptions,
+    resolved,
+    typed,
+)
 from ifmixup.errors import InputError
-from ifmixup.study.splits import make_splits
-from ifmixup.training import Fold, PackedDataset, Settings, load_checkpoint, pack
-from ifmixup.training import train as run_training
-from ifmixup.training.epoch_bar import epoch_bar
-from ifmixup.training.recommended import recommended
-from ifmixup.training.task import TITLES
+
+if TYPE_CHECKING:
+    from ifmixup.training.packed import PackedDataset
+    from ifmixup.training.run_spec import Fold
+
+_GROUP = tyro.conf.arg(name="")
 
 
 @dataclass(frozen=True)
@@ -28,71 +33,90 @@ class TrainOptions:
     """What to train, how, and where it goes.
 
     Attributes:
-        source: A name (MUTAG, ogb:ogbg-molhiv), molecules.csv:smiles:label (or .csv.gz, .parquet),
-            a folder of TU, GraphML or JSON files, or a .pt file of PyG graphs.
-        settings: How to train; what is not typed is as recommended for dataset, model and method.
+        source: The graphs.
+        settings: How to train.
         reading: How the SOURCE is read.
+        model: A name (gcn, gin, gat, gatv2) or a class of your own (nets.py:Net).
+        method: A name (none, ifmixup, ...) or a class of your own (noise.py:Noise).
         save: Where the model goes.
-        resume: Go on from the file given by --save.
-        fold: Leave this fold out and test on it; None trains on all graphs, or on the training
-            part of a dataset that comes with a split of its own.
-        folds: How many folds there are.
+        resume: Continue from the file given by --save.
+        fold: Leave this fold out and test on it. Without it, train on all graphs, or on the
+            training part of a dataset that has a split of its own.
+        folds: Number of folds.
         patience: Stop after so many epochs without a better one on validation graphs, which are
             not trained on, and keep the best; needs --fold or a split of the dataset's own.
         seed: Seeds the folds and the training.
         device: auto, cpu, cuda or mps.
-        root: Where datasets with names lie.
-        print_config: Print the options that would be used, as TOML, and stop.
+        root: Where datasets with names are.
+        print_config: Print the options as TOML, for --config, and stop.
     """
 
-    source: tyro.conf.Positional[str]
-    settings: Annotated[SettingsOptions, tyro.conf.arg(name="")]
-    reading: Annotated[SourceOptions, tyro.conf.arg(name="")]
+    source: Source
+    settings: Annotated[SettingsOptions, _GROUP]
+    reading: Annotated[SourceOptions, _GROUP]
+    model: str = "gcn"
+    method: str = "none"
     save: Path = Path("model.pt")
     resume: bool = False
-    fold: int | None = None
+    fold: Annotated[int | None, NO_DEFAULT] = None
     folds: int = 10
-    patience: int | None = None
+    patience: Annotated[int | None, NO_DEFAULT] = None
     seed: int = 0
     device: str = "auto"
-    root: Path | None = None
+    root: Annotated[Path | None, NO_DEFAULT] = None
     print_config: bool = False
 
 
-def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> int:
+def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     """Train one model, on all graphs or without one fold, and save it as it goes.
 
-    Stopped by Ctrl-C or killed, the same command with --resume goes on and ends with the same
-    weights. --config FILE reads options from TOML or YAML; options that are typed override it.
+    Stopped by Ctrl-C or killed, the same command with --resume continues and ends with the same
+    weights. A setting that is not typed is as recommended for a dataset of the paper, else the
+    default. --config FILE reads options from TOML or YAML; typed options override it.
     """
+    (model,), (method,) = resolve_components([options.model], [options.method])
+    changes = split_options(class_options, [model, method], vars(options))
     if options.print_config:
-        plain = {key: value for key, value in vars(options).items() if key not in _NOT_PRINTED}
-        print(to_toml({**typed(options.settings), **vars(options.reading), **plain}), end="")
+        from ifmixup.config_files import to_toml
+
+        config = resolved(options, changes)
+        print(to_toml({name: value for name, value in config.items() if name != "source"}), end="")
         return 0
+    from ifmixup.components import check_complete
+    from ifmixup.training.checkpoint import load_checkpoint
+    from ifmixup.training.fit import epoch_bar
+    from ifmixup.training.fit import train as run_training
+    from ifmixup.training.packed import pack
+    from ifmixup.training.recommended import starting_point
+    from ifmixup.training.task import TITLES
+
     console = PlainConsole()
     dataset = options.reading.load(options.source, options.root)
-    for line in summary(dataset.skipped):
-        console.print(f"Skipped {line}")
+    print_skipped(dataset, console)
     data = pack(dataset)
     if data.num_classes == 1:
         raise InputError(f"All graphs of {data.name} are of one class: there is nothing to learn.")
-    settings = _settings(options, data)
+    start = starting_point(data, model, method, {**typed(options.settings), **changes})
+    for component in (start.model, start.method):
+        check_complete(component)
     fold = _fold(options, data)
     if options.resume and not options.save.exists():
-        console.print(f"There is no {options.save} to go on from: starting at epoch 0.")
+        console.print(f"There is no {options.save} to continue from: starting at epoch 0.")
     if options.save.exists() and not options.resume:
         raise InputError(
-            f"{options.save} is there already. Go on with --resume, or --save to another file."
+            f"{options.save} exists already. Continue with --resume, or --save to another file."
         )
 
     try:
-        with epoch_bar(settings.epochs) as show:
+        with epoch_bar(start.settings.epochs) as show:
             trained = run_training(
-                settings,
+                start.settings,
+                start.model.spec,
+                start.method.spec,
                 data,
-                train=fold.train,
-                validation=fold.validation,
-                test=fold.test,
+                train=fold.indices("train"),
+                validation=fold.indices("validation"),
+                test=fold.indices("test"),
                 patience=options.patience,
                 seed=options.seed,
                 device=options.device,
@@ -105,49 +129,40 @@ def train(options: Annotated[TrainOptions, tyro.conf.arg(name="")]) -> int:
             epoch = load_checkpoint(options.save).state["epoch"]
             console.print(
                 f"Stopped; {options.save} holds epoch {epoch}. The same command with --resume "
-                f"goes on from there."
+                f"continues from there."
             )
         else:
             console.print("Stopped before the first epoch was done: nothing is saved.")
         return 130
     console.print(
-        f"Trained {settings.model} with {settings.method} on {len(fold.train)} "
-        f"graphs of {data.name}: {trained.epoch} epochs, {trained.seconds:.1f} s, "
-        f"training loss {trained.curves['train_loss'][-1]:.4f}."
+        f"Trained {start.model.name} with {start.method.name} on {len(fold.train)} graphs of "
+        f"{data.name}: {trained.epoch} epochs, {trained.seconds:.1f} s, training loss "
+        f"{trained.curves['train_loss'][-1]:.4f}."
     )
     if "test" in trained.latest:
         value = trained.latest["test"][data.metric]
-        where = f"fold {options.fold}" if options.fold is not None else "the test part"
+        part = f"fold {options.fold}" if options.fold is not None else "the test part"
         title = TITLES[data.metric]
         console.print(
-            f"{title[0].upper()}{title[1:]} on the {len(fold.test)} graphs of {where}: {value:.3f}"
+            f"{title[0].upper()}{title[1:]} on the {len(fold.test)} graphs of {part}: {value:.3f}"
         )
     console.print(f"Saved to {options.save}")
     return 0
 
 
-_NOT_PRINTED = ("source", "settings", "reading", "print_config")
-
-
-def _settings(options: TrainOptions, data: PackedDataset) -> Settings:
-    """What is recommended, changed by what was typed."""
-    plain, changes = Settings(), typed(options.settings)
-    model, method = changes.get("model", plain.model), changes.get("method", plain.method)
-    return recommended(data.name, model, method).with_(**changes)
-
-
 def _fold(options: TrainOptions, data: PackedDataset) -> Fold:
     """Which graphs are trained on, which choose the epoch, and which judge."""
-    none = torch.empty(0, dtype=torch.long)
+    from ifmixup.study.splits import make_splits
+    from ifmixup.training.run_spec import PARTS, Fold
+
     if options.fold is not None:
         if not 0 <= options.fold < options.folds:
             raise InputError(f"--fold must be from 0 to {options.folds - 1}; got {options.fold}.")
         fold = make_splits(data, folds=options.folds, seed=options.seed).fold(0, options.fold)
-        if options.patience is None:
-            return Fold(torch.cat([fold.train, fold.validation]), none, fold.test)
-        return fold
+        return fold.without_validation if options.patience is None else fold
     if data.split is not None:
-        return Fold(*(data.split.get(part, none) for part in ("train", "validation", "test")))
+        own = {part: data.split[part].tolist() if part in data.split else () for part in PARTS}
+        return Fold(0, 0, **{part: tuple(index) for part, index in own.items()})
     if options.patience is not None:
-        raise InputError("--patience needs graphs to look at. Say which fold to leave out: --fold.")
-    return Fold(torch.arange(len(data)), none, none)
+        raise InputError("--patience needs validation graphs. Say which fold to leave out: --fold.")
+    return Fold(0, 0, tuple(range(len(data))), (), ())

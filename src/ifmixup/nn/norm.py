@@ -6,7 +6,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from ifmixup.nn.aggregate import widened
@@ -23,26 +22,39 @@ class NodeWeight:
 
     def __init__(self, weight: Tensor) -> None:
         self.weight = weight
-        weight = widened(weight)
-        total = weight.sum()
-        # 1, or 0 where too few nodes are there for a variance; tensors, so no device waits.
-        self.counts = (total > 1).to(weight.dtype)
-        self.share = weight * (self.counts / total.clamp(min=1))
-        self.unbiased = total / (total - 1).clamp(min=torch.finfo(weight.dtype).eps)
+        wide = widened(weight)
+        total: Any = wide.sum()
+        self.too_few = False  # for a variance, as far as can be told without a device sync
+        self.counts: Tensor | None = None  # where it cannot be told: 1, or 0 for too few
+        self.unbiased: Any
+        if _can_look(weight) and not weight.requires_grad:
+            total = float(total)
+            self.too_few = total <= 1
+            self.share = wide / max(total, 1.0)
+            self.unbiased = total / (total - 1) if total > 1 else 1.0
+        else:
+            self.counts = (total > 1).to(wide.dtype)
+            self.share = wide * (self.counts / total.clamp(min=1))
+            total = total.detach()  # of the running statistics
+            self.unbiased = total / (total - 1).clamp(min=torch.finfo(wide.dtype).eps)
 
     @staticmethod
     def of(weight: Tensor | NodeWeight | None) -> NodeWeight | None:
         """The prepared weights; None where all of them are known to be 1.
 
         Graphs of equal size mix to nodes of weight 1. Without weights the same takes less time and
-        is rounded in the same way. Only a CPU can tell without waiting.
+        is rounded in the same way.
         """
         if weight is None or isinstance(weight, NodeWeight):
             return weight
-        can_tell = weight.device.type == "cpu" and not torch.compiler.is_compiling()
-        if can_tell and not weight.requires_grad and bool((weight == 1).all()):
+        if _can_look(weight) and not weight.requires_grad and bool((weight == 1).all()):
             return None
         return NodeWeight(weight)
+
+
+def _can_look(values: Tensor) -> bool:
+    """Whether values can be read without a device having to wait."""
+    return values.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
 class BatchNorm(nn.BatchNorm1d):
@@ -78,14 +90,15 @@ class BatchNorm(nn.BatchNorm1d):
         """Normalise ``x`` ``[N, channels]``; ``node_weight`` is ``[N]``, each from 0 to 1."""
         use_batch = False
         if self.training and x.size(0) > 1:  # a branch: a compiled size gives no plain bool
-            use_batch = True
             weight = self._node_weight if node_weight is None else NodeWeight(node_weight)
-            if weight is not None:
+            if weight is not None and not weight.too_few:
                 return self._weighted(x, weight)
-            self.num_batches_tracked.add_(1)
+            use_batch = weight is None
         momentum = self.momentum
         if momentum is None:
-            momentum = 1 / float(self.num_batches_tracked) if use_batch else 0.0
+            momentum = 0.0
+            if use_batch:
+                momentum = 1 / float(self.num_batches_tracked.add_(1))
         return F.batch_norm(
             x,
             self.running_mean,
@@ -98,42 +111,62 @@ class BatchNorm(nn.BatchNorm1d):
         )
 
     def _weighted(self, x: Tensor, node_weight: NodeWeight) -> Tensor:
-        self.num_batches_tracked.add_(node_weight.counts.long())
+        weight, bias = self.weight, self.bias
+        if x.dtype != weight.dtype or x.dtype.itemsize <= 2:
+            # Statistics of 16-bit numbers are computed in 32 bits, as torch does.
+            wide = widened(x)
+            return self._apply_weighted(
+                wide, weight.to(wide.dtype), bias.to(wide.dtype), node_weight
+            ).to(x.dtype)
+        return self._apply_weighted(x, weight, bias, node_weight)
+
+    def _apply_weighted(
+        self, x: Tensor, weight: Tensor, bias: Tensor, node_weight: NodeWeight
+    ) -> Tensor:
+        if torch.compiler.is_compiling() or node_weight.share.requires_grad:
+            return _normalise(x, weight, bias, (self, node_weight))[0]
+        return _Normalise.apply(x, weight, bias, (self, node_weight))
+
+    def _follow(self, mean: Tensor, var: Tensor, node_weight: NodeWeight) -> None:
+        """Move the running statistics towards those of a batch."""
         step: Any = self.momentum
         if step is None:
-            step = 1 / self.num_batches_tracked.clamp(min=1)
-        # Statistics of 16-bit numbers are computed in 32 bits, as torch does.
-        wide = widened(x)
-        scalars = (node_weight.counts, node_weight.unbiased, step * node_weight.counts)
-        tensors = (node_weight.share, self.weight, self.bias, *scalars)
-        arguments: Any = (wide, *(each.to(wide.dtype) for each in tensors))
-        if torch.compiler.is_compiling() or node_weight.share.requires_grad:
-            return _normalise(self, *arguments)[0].to(x.dtype)
-        return _Normalise.apply(self, *arguments).to(x.dtype)
+            counts = node_weight.counts
+            self.num_batches_tracked.add_(1 if counts is None else counts.long())
+            step = (1 / self.num_batches_tracked.clamp(min=1)).to(mean.dtype)
+        if node_weight.counts is not None:
+            step = step * node_weight.counts.to(mean.dtype)
+        for running, value in (
+            (self.running_mean, mean),
+            (self.running_var, var * node_weight.unbiased),
+        ):
+            if running.dtype == value.dtype:
+                running.lerp_(value, step)
+            else:
+                running.copy_(running.to(value.dtype).lerp(value, step))
 
 
 def _normalise(
-    norm: BatchNorm,
-    x: Tensor,
-    share: Tensor,
-    weight: Tensor,
-    bias: Tensor,
-    counts: Tensor,
-    unbiased: Tensor,
-    step: Tensor,
-) -> tuple[Tensor, Tensor, Tensor]:
-    """The result, the centred ``x``, and one over its standard deviation."""
-    batch_mean = _sum_nodes(x, share)
-    running_mean = norm.running_mean.to(x.dtype)
-    centred = x - running_mean.lerp(batch_mean, counts)
-    batch_var = _sum_nodes(centred.square(), share)
-    running_var = norm.running_var.to(x.dtype)
-    scale = (running_var.lerp(batch_var, counts) + norm.eps).rsqrt()
-    out = torch.addcmul(bias, centred, scale * weight)
-    with torch.no_grad():
-        norm.running_mean.copy_(running_mean.lerp(batch_mean, step))
-        norm.running_var.copy_(running_var.lerp(batch_var * unbiased, step))
-    return out, centred, scale
+    x: Tensor, weight: Tensor, bias: Tensor, rest: tuple[BatchNorm, NodeWeight]
+) -> tuple[Tensor, ...]:
+    """The result, and of the way there: centred x, one over its deviation, their factors."""
+    norm, node_weight = rest
+    share, counts = node_weight.share, node_weight.counts
+    if share.dtype != x.dtype:
+        share = share.to(x.dtype)
+    mean = batch_mean = _sum_nodes(x, share)
+    if counts is not None:
+        mean = norm.running_mean.to(x.dtype).lerp(mean, counts.to(x.dtype))
+    centred = x - mean
+    var = batch_var = _sum_nodes(centred.square(), share)
+    if counts is not None:
+        var = norm.running_var.to(x.dtype).lerp(var, counts.to(x.dtype))
+    if torch.is_grad_enabled():
+        batch_mean, batch_var = batch_mean.detach(), batch_var.detach()
+    norm._follow(batch_mean, batch_var, node_weight)
+    scale = (var + norm.eps).rsqrt_()
+    factor = scale * weight
+    return torch.addcmul(bias, centred, factor), centred, scale, factor, share
 
 
 def _sum_nodes(x: Tensor, share: Tensor) -> Tensor:
@@ -146,26 +179,23 @@ class _Normalise(torch.autograd.Function):
     """The derivatives of :func:`_normalise`, in few passes over the nodes."""
 
     @staticmethod
-    def forward(
-        ctx: Any, norm: BatchNorm, x: Tensor, share: Tensor, weight: Tensor, *rest: Any
-    ) -> Tensor:
-        out, centred, scale = _normalise(norm, x, share, weight, *rest)
-        ctx.save_for_backward(centred, scale, share, weight)
+    def forward(ctx: Any, *arguments: Any) -> Tensor:
+        out, *rest = _normalise(*arguments)
+        ctx.save_for_backward(*rest)
         return out
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
-        centred, scale, share, weight = ctx.saved_tensors
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        if torch.is_grad_enabled():
+            raise NotImplementedError("BatchNorm with node weights has no second derivatives.")
+        (grad,) = grads
+        centred, scale, factor, share = ctx.saved_tensors
         grad_bias = grad.sum(0)
-        grad_weight = (grad * centred).sum(0) * scale
-        grad_x = None
-        if ctx.needs_input_grad[1]:
-            # γ/σ (g_i − w_i / Σw (Σ_j g_j + x̂_i Σ_j g_j x̂_j)) with x̂ = (x − μ) / σ
-            factor = scale * weight
-            common = torch.addcmul(factor * grad_bias, centred, factor * scale * grad_weight)
-            grad_x = (grad * factor).sub_(common.mul_(share.unsqueeze(-1)))
-        return None, grad_x, None, grad_weight, grad_bias, None, None, None
+        grad_weight = (grad * centred).sum(0).mul_(scale)
+        # γ/σ (g_i − w_i / Σw (Σ_j g_j + x̂_i Σ_j g_j x̂_j)) with x̂ = (x − μ) / σ
+        common = torch.addcmul(factor * grad_bias, centred, factor * scale * grad_weight)
+        grad_x = (grad * factor).sub_(common.mul_(share.unsqueeze(-1)))
+        return grad_x, grad_weight, grad_bias, None
 
 
 class weigh_nodes:

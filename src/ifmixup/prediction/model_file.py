@@ -293,21 +293,23 @@ def _checked_data(data: Any) -> dict[str, Any]:
 
 def _checked_settings(values: Any) -> Settings:
     settings = Settings.of(values)
-    for name, value in settings.to_dict().items():
-        number = isinstance(value, int | float)
-        _require(not number or abs(value) < 2**63, f"its {name} is too large a number")
+    _check_numbers(settings.to_dict())
     return settings
 
 
 def _checked_spec(values: Any, kind: str) -> ClassSpec:
     spec = ClassSpec.of(values)
-    for name, value in spec.options:
-        number = isinstance(value, int | float)
-        _require(not number or abs(value) < 2**63, f"its {name} is too large a number")
+    _check_numbers(dict(spec.options))
     if foreign(spec):
         return spec
     found = Component(kind, spec, find_class(kind, spec))
     return replace(spec, options=found.with_options(**dict(spec.options)).spec.options)
+
+
+def _check_numbers(values: Mapping[str, Any]) -> None:
+    for name, value in values.items():
+        number = isinstance(value, int | float)
+        _require(not number or abs(value) < 2**63, f"its {name} is too large a number")
 
 
 def _checked_weights(weights: Any) -> dict[str, Tensor]:

@@ -17,7 +17,7 @@ from torch_geometric.data import Batch, Data, InMemoryDataset
 from ifmixup.batch import from_batch
 from ifmixup.components import foreign
 from ifmixup.data import FeatureEncoder
-from ifmixup.edges import check_edge_index
+from ifmixup.edges import check_edge_index, check_edge_weight, shape_of
 from ifmixup.errors import InputError, InputTypeError
 from ifmixup.nn.inputs import GraphsModel
 from ifmixup.prediction.model_file import build_model, read_model_file
@@ -224,7 +224,7 @@ class Predictor:
         width, edge_dim = self.data["num_features"], self.data["edge_dim"]
         x, edge_attr = graph.get("x"), graph.get("edge_attr")
         if x is None or x.dim() != 2 or x.size(1) != width or not x.is_floating_point():
-            given = "no node features x" if x is None else f"x of {_shape_of(x)}"
+            given = "no node features x" if x is None else f"x of {shape_of(x)}"
             raise InputError(
                 f"Graph {index} has {given}, but the model takes floats [nodes, {width}]. "
                 f"{self.trained_on()}"
@@ -242,7 +242,7 @@ class Predictor:
             shape = None if edge_attr is None else tuple(edge_attr.shape)
             if shape != (count, edge_dim) or not edge_attr.is_floating_point():
                 given = (
-                    "no edge_attr" if edge_attr is None else f"edge_attr of {_shape_of(edge_attr)}"
+                    "no edge_attr" if edge_attr is None else f"edge_attr of {shape_of(edge_attr)}"
                 )
                 raise InputError(
                     f"Graph {index} has {given}, but the model takes floats "
@@ -289,16 +289,5 @@ def _edges(index: int, graph: Data) -> dict[str, Tensor]:
     check_edge_index(edge_index, nodes, where=where)
     if weight is None:
         return {"edge_index": edge_index}
-    if weight.shape != edge_index.shape[1:] or not weight.is_floating_point():
-        raise InputError(
-            f"{where}: edge_weight must be floats of shape [{edge_index.size(1)}], one per edge; "
-            f"got {_shape_of(weight)}."
-        )
-    if not bool((weight.isfinite() & (weight >= 0)).all()):
-        raise InputError(f"{where}: edge_weight must be finite and not negative.")
+    check_edge_weight(weight, edge_index.size(1), where=where)
     return {"edge_index": edge_index, "edge_weight": weight}
-
-
-def _shape_of(tensor: Tensor) -> str:
-    """The type and shape of a tensor, for messages: ``float32 [5, 3]``."""
-    return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"

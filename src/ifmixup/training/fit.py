@@ -25,7 +25,7 @@ from ifmixup.training.run import choose_device, reproducible, versions
 from ifmixup.training.run_spec import digest
 from ifmixup.training.settings import Settings
 from ifmixup.training.task import TITLES
-from ifmixup.training.trainer import Trainer
+from ifmixup.training.trainer import Trainer, with_edge_attr
 
 SAVE_EVERY = 1.0  # seconds, at the end of an epoch; the first epoch is saved at once
 
@@ -68,6 +68,7 @@ def train(
         each_epoch: Called after each epoch.
     """
     best = _best_weights(data, validation, patience)
+    settings = with_edge_attr(settings, model, data)  # a saved model says what it reads
     about = describe(settings, model, method, data, train, seed)
     if best is not None and validation is not None:
         about |= {"validated_on": digest(validation.tolist()), "patience": patience}

@@ -110,9 +110,9 @@ class PackedDataset:
                 for name, value in level.items()
             }
 
-        levels = (moved(level) for level in (graphs.nodes, graphs.edges, graphs.graphs))
-        pointers = graphs.node_ptr.to(device), graphs.edge_ptr.to(device)
-        return replace(self, graphs=Graphs(*levels, *pointers))
+        nodes, edges, own = (moved(each) for each in (graphs.nodes, graphs.edges, graphs.graphs))
+        node_ptr, edge_ptr = graphs.node_ptr.to(device), graphs.edge_ptr.to(device)
+        return replace(self, graphs=Graphs(nodes, edges, own, node_ptr, edge_ptr))
 
     def to_dict(self) -> dict[str, Any]:
         """As tensors and plain values, to be saved or sent."""

@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch_geometric.data import Data
 
 from ifmixup.augment import Method
-from ifmixup.batch import to_batch
-from ifmixup.check_model import check_model
+from ifmixup.batch import from_batch, to_batch
 from ifmixup.components import ClassSpec, foreign
 from ifmixup.errors import ComponentError
 from ifmixup.graphs import select
+from ifmixup.model_check import check_model
+from ifmixup.nn.inputs import GraphsModel
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run import reproducible
 from ifmixup.training.settings import Settings
@@ -44,9 +46,14 @@ def preflight(settings: Settings, model: ClassSpec, method: ClassSpec, data: Pac
         if foreign(model) and trainer.method.weights_edges:
             batch = to_batch(trainer.data.graphs)
             if batch.edge_index.size(1):
-                check_model(trainer.model, batch)
+                check_model(trainer.model, batch, call=_call)
         if foreign(model) or foreign(method):
             trainer.run_epoch()
+
+
+def _call(model: nn.Module, batch: Data) -> Tensor:
+    """As a training calls it: ``edge_attr`` and ``node_weight`` too, where ``forward`` has them."""
+    return GraphsModel(model)(from_batch(batch))
 
 
 def _few(data: PackedDataset) -> Tensor:

@@ -321,15 +321,28 @@ def recompute_batch_norm(model: GraphsModel, batches: Iterator[Graphs]) -> None:
 
 def with_edge_attr(settings: Settings, model: ClassSpec, data: PackedDataset) -> Settings:
     """The same settings with ``use_edge_attr`` decided: a user's model gets what it asks for."""
-    if settings.use_edge_attr and data.edge_dim is None:
-        raise InputError(f"{data.name} has no edge attributes to use (use_edge_attr).")
-    if settings.use_edge_attr is not None:
+    if settings.use_edge_attr is False:
         return settings
-    asked = False
-    if foreign(model) and data.edge_dim is not None:
-        cls: Any = find_class("model", model)
-        asked = "edge_attr" in inspect.signature(cls.forward).parameters
-    return settings.with_(use_edge_attr=asked)
+    asks = asks_for_edge_attr(model)
+    if settings.use_edge_attr is None:
+        asked = foreign(model) and asks and data.edge_dim is not None
+        return settings.with_(use_edge_attr=asked)
+    if data.edge_dim is None:
+        raise InputError(f"{data.name} has no edge attributes to use (use_edge_attr).")
+    if not asks:
+        raise InputError(
+            f"The model {model.name!r} does not read edge attributes (use_edge_attr). Of ours gin "
+            f"does; one of your own names edge_attr in its forward. Or leave use_edge_attr out."
+        )
+    return settings
+
+
+def asks_for_edge_attr(model: ClassSpec) -> bool:
+    """Whether a model can read edge attributes."""
+    cls: Any = find_class("model", model)
+    if foreign(model):
+        return "edge_attr" in inspect.signature(cls.forward).parameters
+    return "edge_dim" in inspect.signature(cls).parameters  # all of ours have it in forward
 
 
 def _scaling(data: PackedDataset, train: Tensor) -> Scaling:

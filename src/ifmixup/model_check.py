@@ -1,4 +1,4 @@
-"""Does a model read ``edge_weight``? One that does not trains on mixed graphs without a word."""
+"""Does a model read ``edge_weight``? One that does not is silently trained on half a method."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ Call = Callable[[nn.Module, Any], Any]
 REDRAWS = 3  # how often parameters are drawn anew before a model is said to ignore the weights
 
 ADVICE = (
-    "ifMixup mixes edges in their weights, so that half of the method would be lost. PyG's "
-    "GINConv, GIN and SAGEConv ignore edge_weight without a word, and its GAT reads edge_attr "
-    "only. Use a model of ifmixup.nn (GCN, GIN, GAT, GATv2), or convolutions with edge_weight such "
-    "as PyG's GCNConv and GraphConv, and hand it to every one of them."
+    "ifMixup mixes edges in their weights, and half of the method would be lost. PyG's GINConv, "
+    "GIN and SAGEConv silently ignore edge_weight, and its GATConv reads edge_attr only. Change "
+    "the import: from ifmixup.nn import GINConv (or GCNConv, GATConv, GATv2Conv), and pass "
+    "edge_weight to every convolution: conv(x, edge_index, edge_weight=edge_weight). PyG's GCNConv "
+    "and GraphConv read it too, and so do the models of ifmixup.nn."
 )
 CALL_HINT = "check_model(model, batch, call=lambda model, batch: model(batch.x, ...))"
 

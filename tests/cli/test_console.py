@@ -1,7 +1,8 @@
 import pytest
 from rich.table import Table
 
-from ifmixup.cli.plain_console import PlainConsole
+from ifmixup.cli.console import PlainConsole, print_skipped
+from ifmixup.data import load
 
 
 @pytest.mark.parametrize("text", ["mol[v2].csv", "[bold]x[/bold]", "a.csv:key:label", "x " * 200])
@@ -22,3 +23,9 @@ def test_a_table_is_wrapped(capsys):
     lines = capsys.readouterr().out.splitlines()
     assert " ".join(lines).count("word ") == 100
     assert max(map(len, lines)) <= 80
+
+
+def test_skipped_lines_are_printed(tmp_path, capsys):
+    (tmp_path / "m.csv").write_text("smiles,label\nC,1\nXX,0\nCC,0\n")
+    print_skipped(load(f"{tmp_path / 'm.csv'}:smiles:label"), PlainConsole())
+    assert capsys.readouterr().out == "Skipped line 3: 'XX': not SMILES\n"

@@ -1,0 +1,401 @@
+"""Graph classifiers and regressors that are compatible with scikit-learn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.model_selection import train_test_split
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+from torch_geometric.data import Data
+
+from ifmixup.components import Component, check_complete, foreign, resolve
+from ifmixup.data import FeatureEncoder
+from ifmixup.data.pyg import as_graphs
+from ifmixup.data.user_targets import labels_of, number_classes, values_of
+from ifmixup.errors import InputError, InputTypeError, unknown_name
+from ifmixup.prediction.predictor import Predictor
+from ifmixup.training.fit import epoch_bar, train
+from ifmixup.training.packed import PackedDataset, pack
+from ifmixup.training.settings import Settings, setting_types
+from ifmixup.training.trainer import asks_for_edge_attr
+
+E = TypeVar("E", bound="GraphEstimator")
+_COMPONENTS = ("model", "method")
+
+
+class GraphEstimator(BaseEstimator):
+    """What :class:`GraphClassifier` and :class:`GraphRegressor` share.
+
+    Options of the model and of the method are parameters too, called ``model__num_layers`` or
+    ``method__alpha``; there are as many as the classes have.
+    """
+
+    model: Any
+    method: Any
+    use_edge_attr: bool | None
+    early_stopping: bool
+    validation_fraction: float
+    patience: int
+    random_state: int | np.random.RandomState | None
+    device: str
+    progress: bool
+    predictor_: Predictor
+
+    def __init__(
+        self,
+        model: Any = "gin",
+        method: Any = "ifmixup",
+        *,
+        epochs: int = 350,
+        learning_rate: float = 0.01,
+        halve_every: int = 50,
+        weight_decay: float = 0.01,
+        batch_size: int = 32,
+        steps_per_epoch: int | None = None,
+        label_smoothing: float = 0.0,
+        recompute_bn: bool = False,
+        use_edge_attr: bool | None = None,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.1,
+        patience: int = 50,
+        random_state: int | np.random.RandomState | None = None,
+        device: str = "auto",
+        progress: bool = False,
+        **options: Any,
+    ) -> None:
+        # scikit-learn's rule: parameters are stored as they are, and checked in fit.
+        given = {name: value for name, value in locals().items() if name in _parameters()}
+        for name in options:
+            if not _is_option(name):
+                raise InputTypeError(
+                    f"{unknown_name('parameter', name, _parameters())} Options of the model and of "
+                    f"the method begin with model__ and method__, such as model__num_layers=3."
+                )
+        for name, value in (given | options).items():
+            setattr(self, name, value)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """All parameters by name, options of the model and of the method included."""
+        options = {name: value for name, value in vars(self).items() if _is_option(name)}
+        return {**super().get_params(deep=deep), **options}
+
+    def set_params(self: E, **params: Any) -> E:
+        """Set parameters by name; options too, such as ``model__num_layers=3``."""
+        options = {name: value for name, value in params.items() if _is_option(name)}
+        super().set_params(**{name: params[name] for name in params if name not in options})
+        for name, value in options.items():
+            setattr(self, name, value)
+        return self
+
+    def _component(self, kind: str) -> Component:
+        """The model or the method with its options."""
+        prefix = f"{kind}__"
+        options = {
+            name.removeprefix(prefix): value
+            for name, value in vars(self).items()
+            if name.startswith(prefix)
+        }
+        found = resolve(kind, getattr(self, kind)).with_options(**options)
+        check_complete(found)
+        return found
+
+    def _train(
+        self,
+        given: Any,
+        graphs: Sequence[Data],
+        targets: Tensor,
+        task: str,
+        classes: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Train, and keep what scikit-learn and prediction need.
+
+        Args:
+            given: The graphs as the user gave them.
+            graphs: The same as a list.
+            targets: A class number or a row of values for each, ``[B]`` or ``[B, T]``.
+            task: ``classes`` or ``values``.
+            classes: The class numbers, to stratify by; None for values.
+        """
+        model, method = (self._component(kind) for kind in _COMPONENTS)
+        settings = Settings.of({name: getattr(self, name) for name in setting_types()})
+        if settings.use_edge_attr is None:
+            has = graphs[0].get("edge_attr") is not None
+            settings = settings.with_(
+                use_edge_attr=has and foreign(model.spec) and asks_for_edge_attr(model.spec)
+            )
+        if len(graphs) < 2:
+            raise InputError("At least two graphs are needed to fit; got 1 sample.")
+        # One number seeds the run, whatever kind of state was given.
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        known = np.ones(len(graphs), dtype=bool)
+        if task == "values":
+            known = (~targets.isnan()).any(1).numpy()
+        kept, held_out = self._hold_out(known, classes, seed)
+        with epoch_bar(settings.epochs) if self.progress else nullcontext() as each_epoch:
+            trainer = train(
+                settings,
+                model.spec,
+                method.spec,
+                _packed(graphs, targets, task, edge_attr=bool(settings.use_edge_attr)),
+                train=kept,
+                validation=held_out,
+                patience=self.patience if self.early_stopping else None,
+                seed=seed,
+                device=self.device,
+                each_epoch=each_epoch,
+            )
+        self.n_features_in_ = 1 if graphs[0].x.dim() == 1 else int(graphs[0].x.size(1))
+        self.n_iter_ = trainer.epoch
+        self.curves_ = trainer.curves
+        self.predictor_ = Predictor.of(trainer)
+        self._encoder = getattr(given, "encoder", None)
+
+    def _predict(self, graphs: Any) -> NDArray[np.float64]:
+        """The output of the trained model, ``[B, C]`` or ``[B, T]``."""
+        check_is_fitted(self)
+        encoder = getattr(graphs, "encoder", None)
+        if encoder is not None and self._encoder is not None and encoder != self._encoder:
+            raise InputError(
+                "These graphs were encoded otherwise than those of fit: their features do not mean "
+                "the same. Load them with encoder=, the encoder of that dataset."
+            )
+        outputs = self.predictor_.predict(as_graphs(graphs), device=self.device)
+        return torch.cat(list(outputs)).numpy()
+
+    def _hold_out(
+        self, known: NDArray[np.bool_], classes: NDArray[np.int64] | None, seed: int
+    ) -> tuple[Tensor, Tensor | None]:
+        """The indices of the graphs to train on, and of those that choose the epoch.
+
+        Only those with a ``known`` target can tell which epoch is better.
+        """
+        total = len(known)
+        index = np.arange(total)
+        if not self.early_stopping:
+            return torch.from_numpy(index), None
+        if not 0 < self.validation_fraction < 1:
+            raise InputError(
+                f"validation_fraction must lie between 0 and 1; got {self.validation_fraction}."
+            )
+        if not isinstance(self.patience, int | np.integer) or self.patience < 1:
+            raise InputError(f"patience must be a number from 1; got {self.patience!r}.")
+        judges = index[known]
+        if len(judges) < 2:
+            raise InputError(
+                "early_stopping needs two graphs with a known y: one to train on, and one to "
+                "choose the epoch by."
+            )
+        count = min(max(1, round(total * self.validation_fraction)), len(judges) - 1)
+        stratify = None
+        if classes is not None:
+            # Stratified, where there are enough graphs of each class for both parts.
+            of_each = np.bincount(classes)
+            enough = of_each.min() > 1 and min(count, total - count) >= len(of_each)
+            stratify = classes if enough else None
+        _, held_out = train_test_split(
+            judges, test_size=count, random_state=seed, stratify=stratify
+        )
+        kept = np.setdiff1d(index, held_out)
+        return torch.from_numpy(kept), torch.from_numpy(np.sort(held_out))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = False  # graphs may have their own y
+        return tags
+
+
+class GraphClassifier(ClassifierMixin, GraphEstimator):
+    """Classify graphs: ``fit``, ``predict``, ``predict_proba``, ``score``.
+
+    It works wherever scikit-learn's classifiers do, such as in ``cross_val_score``,
+    ``GridSearchCV`` and ``Pipeline``, and takes lists of PyG ``Data`` in place of a matrix.
+
+    Integer features are one-hot encoded over the categories that ``fit`` sees. On a CPU the same
+    ``random_state`` gives the same numbers. Sample weights are not supported: a mixed graph is made
+    of two samples, and its weight is not defined.
+
+    Args:
+        model: A name (``"gcn"``, ``"gin"``, ``"gat"``, ``"gatv2"``), a class of your own,
+            ``"nets.py:Net"``, or what :func:`ifmixup.with_options` gives.
+        method: What happens to the training graphs: a name such as ``"ifmixup"`` or ``"none"``, a
+            class of your own and so on.
+        epochs: This and the next ones, up to ``use_edge_attr``, are those of
+            :class:`~ifmixup.training.settings.Settings`.
+        early_stopping: Whether to hold a part of the graphs out and to keep the weights of the
+            epoch that is best on them. The model is not trained on that part.
+        validation_fraction: The fraction that is held out for early stopping.
+        patience: Stop after so many epochs without a better one (early stopping).
+        random_state: A number for the same result each time; None draws from NumPy's global state.
+        device: ``auto`` takes a GPU where there is one; or ``cpu``, ``cuda``, ``mps``.
+        progress: Whether to show a progress bar while fitting.
+        **options: The options of the model as ``model__NAME`` and of the method as
+            ``method__NAME``, such as ``model__num_layers=3`` or ``method__alpha=1.0``.
+
+    Attributes:
+        classes_: The classes, sorted; the columns of ``predict_proba`` are in this order.
+        n_features_in_: The width of ``x`` in the graphs that ``fit`` saw.
+        n_iter_: The number of epochs trained.
+        curves_: One value per epoch: ``train_loss``, and with early stopping
+            ``validation_accuracy`` and ``validation_loss``.
+        predictor_: The trained model, as a :class:`~ifmixup.prediction.predictor.Predictor`.
+
+    Example:
+        >>> from ifmixup.data import load
+        >>> graphs = load("MUTAG")
+        >>> classifier = GraphClassifier(epochs=5, model__num_layers=2, random_state=0)
+        >>> classifier.fit(graphs[:150]).predict_proba(graphs[150:]).shape
+        (38, 2)
+    """
+
+    classes_: NDArray[Any]
+
+    def fit(self, graphs: Any, y: Any = None, **unsupported: Any) -> GraphClassifier:
+        """Train on graphs.
+
+        Args:
+            graphs: A list of ``Data``, a NumPy array of them, or a PyG dataset.
+            y: The class of each graph, anything hashable; None takes the ``y`` of the graphs.
+            unsupported: scikit-learn may pass more, such as ``sample_weight``: an error.
+        """
+        _refuse(unsupported)
+        several = as_graphs(graphs)
+        classes, numbers = number_classes(labels_of(several, y))
+        self._train(graphs, several, torch.from_numpy(numbers), "classes", numbers)
+        self.classes_ = classes
+        return self
+
+    def predict(self, graphs: Any) -> NDArray[Any]:
+        """The class of each graph, ``[B]``."""
+        probabilities = self.predict_proba(graphs)
+        return self.classes_[probabilities.argmax(1)]
+
+    def predict_proba(self, graphs: Any) -> NDArray[np.float64]:
+        """The probability of each class, ``[B, C]``, in the order of ``classes_``."""
+        return self._predict(graphs)
+
+    def score(self, graphs: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The accuracy on graphs.
+
+        Args:
+            graphs: As for ``fit``.
+            y: The class of each graph; None takes the ``y`` of the graphs.
+            sample_weight: The weight of each graph in the mean, ``[B]``.
+        """
+        guesses = self.predict(graphs)
+        labels = labels_of(as_graphs(graphs), y)
+        right = [guess == label for guess, label in zip(guesses, labels, strict=True)]
+        return float(np.average(right, weights=sample_weight))
+
+
+class GraphRegressor(RegressorMixin, GraphEstimator):
+    """Predict numbers of graphs, as :class:`~ifmixup.GraphClassifier` predicts classes.
+
+    The parameters are those of :class:`~ifmixup.GraphClassifier`. Targets are standardised while
+    training, and predictions are in the original units. A target may be missing (NaN): it is left
+    out of the loss.
+
+    Attributes:
+        n_features_in_: The width of ``x`` in the graphs that ``fit`` saw.
+        n_iter_: The number of epochs trained.
+        curves_: One value per epoch: ``train_loss``, and with early stopping ``validation_mae`` and
+            ``validation_loss``.
+        predictor_: The trained model, as a :class:`~ifmixup.prediction.predictor.Predictor`.
+    """
+
+    def fit(self, graphs: Any, y: Any = None, **unsupported: Any) -> GraphRegressor:
+        """Train on graphs.
+
+        Args:
+            graphs: A list of ``Data``, a NumPy array of them, or a PyG dataset.
+            y: A number ``[B]`` or a row ``[B, T]`` for each graph; None takes the ``y`` of the
+                graphs.
+            unsupported: scikit-learn may pass more, such as ``sample_weight``: an error.
+        """
+        _refuse(unsupported)
+        several = as_graphs(graphs)
+        values = values_of(several, y)
+        rows = torch.from_numpy(values).view(len(several), -1)
+        self._train(graphs, several, rows, "values")
+        self._one_value = values.ndim == 1
+        return self
+
+    def predict(self, graphs: Any) -> NDArray[np.float64]:
+        """The value of each graph ``[B]``, or its row ``[B, T]``, as ``fit`` was given them."""
+        values = self._predict(graphs)
+        return values[:, 0] if self._one_value else values
+
+    def score(self, graphs: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The coefficient of determination R²; 1 is the best.
+
+        For several values it is the mean over the columns, each over the graphs where it is known;
+        a column that fewer than two graphs have does not count.
+
+        Args:
+            graphs: As for ``fit``.
+            y: The values; None takes the ``y`` of the graphs.
+            sample_weight: The weight of each graph, ``[B]``.
+        """
+        several = as_graphs(graphs)
+        guesses = self.predict(graphs).reshape(len(several), -1)
+        values = values_of(several, y).reshape(len(several), -1)
+        if values.shape != guesses.shape:
+            raise InputError(
+                f"y has {values.shape[1]} values per graph, and fit was given {guesses.shape[1]}."
+            )
+        weights = None if sample_weight is None else np.asarray(sample_weight)
+        known = ~np.isnan(values)
+        enough = [column for column in range(values.shape[1]) if known[:, column].sum() > 1]
+        found = [
+            r2_score(
+                values[known[:, column], column],
+                guesses[known[:, column], column],
+                sample_weight=None if weights is None else weights[known[:, column]],
+            )
+            for column in enough or [int(known.sum(0).argmax())]
+        ]
+        return float(np.mean(found))
+
+
+def _parameters() -> list[str]:
+    """The parameters that are no options of a model or a method."""
+    found: list[str] = GraphEstimator._get_param_names()
+    return found
+
+
+def _is_option(name: str) -> bool:
+    kind, separator, option = name.partition("__")
+    return kind in _COMPONENTS and separator == "__" and option != ""
+
+
+def _packed(
+    graphs: Sequence[Data], targets: Tensor, task: str, *, edge_attr: bool
+) -> PackedDataset:
+    """The graphs as a training takes them, with their features encoded."""
+    read = ("x", "edge_index", "edge_weight", *(["edge_attr"] if edge_attr else []))
+    # Without what no model reads: some graphs may have it and others not.
+    plain = [Data(**{key: graph[key] for key in read if key in graph}) for graph in graphs]
+    encoder = FeatureEncoder.fit(plain)
+    encoded = encoder.transform(plain)
+    for graph, target in zip(encoded, targets.split(1), strict=True):
+        graph.y = target
+    return replace(pack(encoded, name="graphs", task=task), encoder=encoder.to_dict())
+
+
+def _refuse(unsupported: dict[str, Any]) -> None:
+    """Raise an error where ``fit`` was given anything else than graphs and y."""
+    if unsupported:
+        raise InputTypeError(
+            f"fit takes graphs and y only; got {', '.join(unsupported)}. Sample weights are not "
+            f"supported: a mixed graph is made of two samples."
+        )

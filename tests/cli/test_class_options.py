@@ -1,0 +1,102 @@
+from collections.abc import Sequence
+from typing import Literal
+
+import pytest
+from torch import nn
+
+from ifmixup.cli.class_options import options_help, resolve_components, split_options
+from ifmixup.errors import InputError
+
+
+class Net(nn.Module):
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        *,
+        widths: Sequence[int] = (8, 8),
+        bias: bool = True,
+        act: Literal["relu", "tanh"] = "relu",
+        scale: float = 1.0,
+        limit: int | None = 3,
+        anything=None,
+        size: int | tuple[int, ...] = 2,
+    ):
+        super().__init__()
+
+
+class Open(nn.Module):
+    def __init__(self, in_channels, out_channels, **options):
+        super().__init__()
+
+
+def split(*words: str, models=("gin", Net), methods=("none", "ifmixup"), others=()) -> dict:
+    found = resolve_components(models, methods)
+    return split_options(words, [*found[0], *found[1]], others)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([], {}),
+        (["--num-layers", "3"], {"num_layers": 3}),
+        (["--num_layers=3"], {"num_layers": 3}),
+        (["--alpha", "1", "--beta=2"], {"alpha": 1.0, "beta": 2.0}),
+        (["--no-bias"], {"bias": False}),
+        (["--bias"], {"bias": True}),
+        (["--bias", "false"], {"bias": False}),
+        (["--widths", "16", "32"], {"widths": (16, 32)}),
+        (["--widths", "16"], {"widths": (16,)}),
+        (["--widths=[16,32]"], {"widths": (16, 32)}),
+        (["--act", "tanh", "--scale", "-0.5"], {"act": "tanh", "scale": -0.5}),
+        (["--limit", "none"], {"limit": None}),
+        (["--anything", "1", "x"], {"anything": (1, "x")}),
+        (["--size", "3"], {"size": 3}),
+        (["--size", "3", "4"], {"size": (3, 4)}),
+    ],
+)
+def test_values(words, expected):
+    found = split(*words)
+    assert found == expected
+    assert [type(value) for value in found.values()] == [type(v) for v in expected.values()]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--num-layer", "3"], r"Unknown option --num-layer\. Did you mean --num-layers\?"),
+        (["--epoch", "3"], r"Did you mean --epochs\?"),
+        (["--fold", "3"], r"Did you mean --folds\?"),
+        (["--num-layers"], "--num-layers needs a value, such as --num-layers 3"),
+        (["--act"], "needs a value, such as --act relu"),
+        (["--num-layers", "3", "--num_layers", "4"], "--num-layers was given twice"),
+        (["--bias", "--no-bias"], "--bias was given twice"),
+        (["--num-layers", "3", "MUTAG"], "takes one value; got 3 MUTAG. Put the SOURCE before"),
+        (["--no-num-layers"], "--num-layers is not a yes-or-no option"),
+        (["--no-bias", "3"], "--no-bias takes no value; got '3'"),
+        (["--num-layers", "x"], "num_layers of gin must be int; got 'x'"),
+        (["--act", "elu"], "act of Net must be 'relu' or 'tanh'; got 'elu'"),
+        (["extra"], "'extra' is one word too many"),
+        (["-x", "3"], "Unknown option -x"),
+        (["--drop-ratio", "0.3"], "is an option of drop_edge and drop_node; the chosen are gin"),
+    ],
+)
+def test_what_does_not_fit(words, message):
+    with pytest.raises(InputError, match=message):
+        split(*words, others=["folds", "seed"])
+
+
+def test_a_class_that_takes_anything():
+    assert split("--what", "3", "--flag", "true", models=[Open]) == {"what": 3, "flag": True}
+    with pytest.raises(InputError, match="--what needs a value"):
+        split("--what", models=[Open])
+
+
+def test_the_help_has_the_options_of_every_class():
+    text = options_help()
+    assert "--num-layers INT            all models (default: 5)" in text
+    assert "--heads INT                 gat, gatv2 (default: 1)" in text
+    assert "--alpha FLOAT               ifmixup, mixup_graph (default: 20.0)" in text
+    assert "--[no-]coalesce             ifmixup (default: True)" in text
+    assert "'gin3=gin(num_layers=3)'" in text
+    assert max(map(len, text.splitlines())) <= 80
