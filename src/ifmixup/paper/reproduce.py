@@ -20,7 +20,7 @@ from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine, Task
 from ifmixup.study.grid import PAPER_GRID, check_names, expand
 from ifmixup.study.halving import NOTE, halve
-from ifmixup.study.run import Runner
+from ifmixup.study.run import Runner, check_study
 from ifmixup.study.splits import Splits, make_splits
 from ifmixup.study.store import Store
 from ifmixup.study.study import Candidate, Study, Trial, load_studies, make_trial, save_studies
@@ -265,7 +265,7 @@ def reproduce(
             plan = replace(plan, studies=tuple(studies))
         if runner.pending(plan.specs()):
             for study in plan.studies:
-                runner.check(study)
+                check_study(study, runner.data)
         for _, splits in plan.data:
             splits.save_in(folder)
         whole = [continued(study, load_studies(folder)) for study in plan.studies]
