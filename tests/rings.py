@@ -4,7 +4,12 @@ import numpy as np
 import torch
 from torch_geometric.data import Data
 
-SMALL = {"epochs": 3, "hidden": 8, "layers": 1, "random_state": 0}
+SMALL = {
+    "epochs": 3,
+    "model__hidden_channels": 8,
+    "model__num_layers": 1,
+    "random_state": 0,
+}
 
 
 def ring(nodes: int, chord: bool = False) -> Data:

@@ -122,7 +122,7 @@ def test_split_is_pyg_slicing(data_list, data):
 def test_permute_nodes():
     taken = permute_nodes(from_batch(batch_of(2, 3)), torch.tensor([1, 0, 4, 2, 3]))
     second = to_batch(taken)[1]
-    assert second.x.view(-1).tolist() == [2, 0, 1]  # place 0 holds what was node 2
+    assert second.x.view(-1).tolist() == [2, 0, 1]  # node 0 is what was node 2
     assert second.edge_index.tolist() == [[1, 2], [2, 0]]
     assert second.edge_attr.tolist() == [10, 11]
 
@@ -134,8 +134,8 @@ def test_permuted_nodes_keep_their_edges_and_these_stay_sorted(data_list, random
     for order in orders:
         random.shuffle(order)
     starts = taken.node_ptr.tolist()
-    place = [start + i for start, order in zip(starts, orders, strict=False) for i in order]
-    permuted = permute_nodes(taken, torch.tensor(place))
+    order = [start + i for start, order in zip(starts, orders, strict=False) for i in order]
+    permuted = permute_nodes(taken, torch.tensor(order))
     assert (permuted.edge_index[0].diff() >= 0).all()
     for graph, order, result in zip(
         data_list, orders, to_batch(permuted).to_data_list(), strict=True

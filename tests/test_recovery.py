@@ -149,9 +149,9 @@ class TestNodeWeight:
         ("weight", "message"),
         [
             ([1.0, 0.75, 0.6], "node weights hold 0.6, which is none of 0, 0.25, 0.75, 1"),
-            ([0.75, 1.0, 0.75], "a dummy node stands before others"),
+            ([0.75, 1.0, 0.75], "a dummy node comes before others"),
             ([1.0, 1.0, 0.0], "last node has weight 0, as at λ = 1"),
-            ([1.0, 0.75, 0.25], "a dummy node stands before others"),
+            ([1.0, 0.75, 0.25], "a dummy node comes before others"),
         ],
     )
     def test_weights_that_no_pair_could_have_made(self, weight, message):
@@ -194,7 +194,7 @@ def mixed(weights: list[float], x: Tensor | None = None) -> Data:
         ),
         (mixed([1.0], torch.tensor([[1.0, 0.0], [0.0, 0.0]])), "an edge ends at a dummy node"),
         (Data(x=torch.tensor([[1.0], [0.0]])), "features of its last node are all zero"),
-        (Data(x=torch.tensor([[0.7], [1.0]])), "a dummy node stands before others"),
+        (Data(x=torch.tensor([[0.7], [1.0]])), "a dummy node comes before others"),
         (Data(x=torch.ones(2, 1).long()), "no float node features"),
     ],
 )

@@ -236,16 +236,39 @@ def test_code_that_is_nowhere(module):
 
 RECEIVE = """
 import sys, torch
+from torch_geometric.data import Batch, Data
 from ifmixup.source_code import unpickle_classes
-(cls,) = unpickle_classes(open(sys.argv[1], 'rb').read())
-print(tuple(cls(in_channels=2, out_channels=3)(torch.ones(1, 2), None, None, None).shape))
+cls, *methods = unpickle_classes(open(sys.argv[1], 'rb').read())
+net = cls(in_channels=2, out_channels=3)
+print(tuple(net(torch.ones(1, 2), None, None, None).shape))
+batch = Batch.from_data_list([Data(x=torch.ones(1, 2), y=torch.tensor([0]))])
+for method in methods:
+    found = method(3).fit([batch[0]])
+    print(found.fitted, found.per_graph, found.loss(net, batch, lambda out, y: y.sum()))
+"""
+METHOD = """
+
+from ifmixup.augment import Method
+
+class Own(Method):
+    def fit(self, graphs):
+        self.fitted = width(graphs.num_graphs)
+
+    def draw(self, graphs):
+        return None
+
+    def loss(self, model, graphs, criterion):
+        return 2 * super().loss(model, graphs, criterion)
 """
 
 
-def test_a_class_reaches_a_process_that_does_not_have_its_files(folder, tmp_path_factory):
+def test_classes_reach_a_process_that_does_not_have_their_files(folder, tmp_path_factory):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
-    (elsewhere / "classes.bin").write_bytes(pickle_classes([load(folder)]))
-    assert python(elsewhere, "-c", RECEIVE, "classes.bin") == "(1, 3)"
+    (folder / "nets.py").write_text(NET + METHOD)
+    classes = [load(folder), resolve("method", f"{folder / 'nets.py'}:Own").cls]
+    (elsewhere / "classes.bin").write_bytes(pickle_classes(classes))
+    found = python(elsewhere, "-c", RECEIVE, "classes.bin")
+    assert found.splitlines() == ["(1, 3)", "1 False tensor(2.)"]
 
 
 def test_a_class_of_a_script_reaches_it_too(folder, tmp_path_factory):

@@ -178,7 +178,7 @@ def _node_ptr(batch: Data, num_nodes: int) -> tuple[Tensor, Tensor | None]:
         if bool((graph[1:] < graph[:-1]).any()):
             order = graph.argsort(stable=True)
         ptr = pointers(torch.bincount(graph, minlength=0 if ptr is None else ptr.numel() - 1))
-    if bool((ptr.diff() < 1).any()):
+    if int(ptr.diff().min()) < 1:
         index = int((ptr.diff() < 1).nonzero()[0])
         raise InputError(f"Graph {index} of the batch has no nodes; at least one is needed.")
     return ptr, order
@@ -186,7 +186,7 @@ def _node_ptr(batch: Data, num_nodes: int) -> tuple[Tensor, Tensor | None]:
 
 def _agree(ptr: Tensor | None, graph: Tensor, num_nodes: int) -> bool:
     """Whether ``ptr`` still describes ``batch``, which transforms of a batch may have changed."""
-    if ptr is None or bool((ptr.diff() < 0).any()) or int(ptr[-1]) != num_nodes:
+    if ptr is None or int(ptr[-1]) != num_nodes or int(ptr.diff().min()) < 0:
         return False
     return torch.equal(graph_of(ptr, num_nodes), graph)
 

@@ -7,22 +7,17 @@ class it is and with which options. Runs are stored with the spec; code is never
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import importlib.util
 import inspect
 import re
-import sys
-import sysconfig
-import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeVar, get_type_hints
 
 from ifmixup.errors import ComponentError, InputError, InputTypeError, unknown_name
-from ifmixup.source_code import modules_of, source_digest, stale_modules
+from ifmixup.source_code import load_class, source_digest
+from ifmixup.source_code import told as told
+from ifmixup.source_code import user_code as user_code
 from ifmixup.values import Plain, as_type, is_plain, parse, same_names, short
 
 C = TypeVar("C", bound=type)
@@ -234,11 +229,14 @@ class Component:
         kind: ``"model"`` or ``"method"``.
         spec: What it is, as plain values.
         cls: The class.
+        fixed: The options that make it a variant: no grid, recommendation or shared option
+            changes them.
     """
 
     kind: str
     spec: ClassSpec
     cls: type = field(compare=False)
+    fixed: frozenset[str] = field(default=frozenset(), compare=False)
 
     @property
     def name(self) -> str:
@@ -249,14 +247,10 @@ class Component:
         """The options that it takes."""
         return list(_REGISTRIES[self.kind].options(self.cls))
 
-    def default_options(self) -> dict[str, Plain]:
-        """What its options are where nobody sets them."""
-        options = _REGISTRIES[self.kind].options(self.cls)
-        return dict(_defaults(options, self.name))
-
     def takes(self, name: str) -> bool:
-        """Whether ``name`` is one of its options."""
-        return name in self.option_names() or _REGISTRIES[self.kind].takes_any(self.cls)
+        """Whether ``name`` is one of its options, and not fixed."""
+        known = name in self.option_names() or _REGISTRIES[self.kind].takes_any(self.cls)
+        return known and name not in self.fixed
 
     def with_options(self, **changes: Any) -> Component:
         """The same class with other options, checked and converted to their types."""
@@ -287,7 +281,7 @@ def with_options(component: Any, *, name: str | None = None, **options: Any) -> 
         'wide'
     """
     kind = _kind(component)
-    found = resolve(kind, component).with_options(**options)
+    found = _variant(resolve(kind, component), options)
     return found if name is None else _labelled(found, name)
 
 
@@ -323,12 +317,12 @@ def resolve(kind: str, given: Any) -> Component:
         )
     target = match["target"].strip()
     if ":" in target:
-        cls, stored = _load(target, kind)
+        cls, stored = load_class(target, kind)
         found = _described(registry, cls, stored, cls.__name__)
     else:
         found = _described(registry, registry.get(target), None, target)
     if match["options"]:
-        found = found.with_options(**_typed_options(found, match["options"]))
+        found = _variant(found, _typed_options(found, match["options"]))
     return found if match["label"] is None else _labelled(found, match["label"].strip())
 
 
@@ -346,7 +340,7 @@ def resolve_all(kind: str, given: Iterable[Any]) -> list[Component]:
 
 
 def set_options(components: Iterable[Component], changes: Mapping[str, Any]) -> list[Component]:
-    """Components with the options of ``changes``, each with those that it takes.
+    """Components with the options of ``changes``, each with those that it takes and has not fixed.
 
     A class with ``**kwargs`` gets those that no signature names.
     """
@@ -358,7 +352,7 @@ def set_options(components: Iterable[Component], changes: Mapping[str, Any]) -> 
         return {
             name: value
             for name, value in changes.items()
-            if name in own or (name not in named and each.takes(name))
+            if each.takes(name) and (name in own or name not in named)
         }
 
     return [each.with_options(**taken(each)) for each in given]
@@ -405,39 +399,6 @@ def build(kind: str, spec: ClassSpec, **given: Any) -> Any:
         return _REGISTRIES[kind].make(cls, options, **given)
 
 
-class user_code:
-    """Turn an error in a user's class into one that names the user's own line.
-
-    Args:
-        doing: What was being done, such as ``"Net.forward"``.
-        cls: The class; errors of ifmixup's own classes pass as they are.
-    """
-
-    def __init__(self, doing: str, cls: type) -> None:
-        self.doing, self.foreign = doing, not cls.__module__.startswith("ifmixup.")
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if not self.foreign or not isinstance(error, Exception):
-            return
-        if isinstance(error, ComponentError):
-            return
-        raise ComponentError(f"{self.doing} failed: {told(error)}") from error
-
-
-def told(error: BaseException) -> str:
-    """An error, and the last line of the user's own code that it passed through."""
-    where = ""
-    others = (str(Path(__file__).parent), sysconfig.get_path("stdlib"), "<frozen")
-    for frame in traceback.extract_tb(error.__traceback__):
-        if "site-packages" not in frame.filename and not frame.filename.startswith(others):
-            line = f": {frame.line}" if frame.line else ""
-            where = f" ({Path(frame.filename).name}, line {frame.lineno}{line})"
-    return f"{type(error).__name__}: {error}{where}"
-
-
 def foreign(spec: ClassSpec) -> bool:
     """Whether a class is the user's."""
     return spec.source is not None
@@ -455,7 +416,7 @@ def _kind(component: Any) -> str:
         return "method" if _is_method(component) else "model"
     text = str(component).partition("(")[0].rpartition("=")[2].strip()
     if ":" in text:
-        cls, _ = _load(text, "model or method")
+        cls, _ = load_class(text, "model or method")
         return "method" if _is_method(cls) else "model"
     for kind, registry in _REGISTRIES.items():
         if text in registry.names():
@@ -469,6 +430,10 @@ def _is_method(cls: type) -> bool:
 
 def _ours(cls: type | None) -> bool:
     return cls is not None and cls.__module__.split(".")[0] == "ifmixup"
+
+
+def _variant(found: Component, options: Mapping[str, Any]) -> Component:
+    return replace(found.with_options(**options), fixed=found.fixed | {*options})
 
 
 def _labelled(found: Component, name: str) -> Component:
@@ -556,66 +521,3 @@ def _typed_options(found: Component, text: str) -> dict[str, Plain]:
             )
         values[name.strip()] = found.parse_option(name.strip(), value)
     return values
-
-
-def _load(target: str, kind: str) -> tuple[type, str]:
-    """The class of ``"nets.py:Net"`` or ``"package.module:Net"``, and the target to store."""
-    where, _, name = target.rpartition(":")
-    if not where or not name.isidentifier():
-        raise InputError(f"{target!r} names no class. Write 'nets.py:Net' or 'package.module:Net'.")
-    is_file = where.endswith(".py") or "/" in where or "\\" in where
-    module = _load_file(Path(where), kind) if is_file else _load_module(where, kind)
-    cls = getattr(module, name, None)
-    if not isinstance(cls, type):
-        classes = [
-            n for n, v in vars(module).items() if isinstance(v, type) and not n.startswith("_")
-        ]
-        own = [n for n in classes if getattr(module, n).__module__ == module.__name__]
-        raise unknown_name(f"class in {where}", name, own or classes)
-    return cls, f"{Path(where).name}:{name}" if is_file else f"{where}:{name}"
-
-
-def _load_file(path: Path, kind: str) -> ModuleType:
-    """The module of a file, whose folder is where it finds what it imports."""
-    path = path.expanduser()
-    if not path.is_file():
-        raise InputError(f"There is no file {str(path)!r} to take a {kind} from.")
-    path = path.resolve()
-    stale = stale_modules(path)
-    for module in modules_of(path):
-        if module.__name__ != "__main__" and not stale:
-            return module
-    for old in stale:
-        sys.modules.pop(old, None)
-    free = path.stem.isidentifier() and path.stem not in sys.modules
-    name = path.stem if free else f"_ifmixup_{hashlib.sha256(bytes(path)).hexdigest()[:16]}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise InputError(f"{str(path)!r} is not a Python file.")
-    module = importlib.util.module_from_spec(spec)
-    folder = str(path.parent)
-    added = folder not in sys.path
-    if added:
-        sys.path.insert(0, folder)
-    sys.modules[spec.name] = module
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        sys.modules.pop(spec.name, None)
-        raise ComponentError(f"{path.name} cannot be imported: {told(error)}") from error
-    finally:
-        if added:
-            sys.path.remove(folder)
-    return module
-
-
-def _load_module(name: str, kind: str) -> ModuleType:
-    if "" not in sys.path and str(Path.cwd()) not in sys.path:
-        sys.path.insert(0, str(Path.cwd()))  # as python -m does; a console script has it not
-    try:
-        return importlib.import_module(name)
-    except Exception as error:
-        raise ComponentError(
-            f"The module {name!r} cannot be imported: {told(error)}. A file is written as "
-            f"'{name.rpartition('.')[2]}.py:Class'."
-        ) from error

@@ -30,7 +30,7 @@ from ifmixup.training.settings import Settings, setting_types
 from ifmixup.training.trainer import asks_for_edge_attr
 
 E = TypeVar("E", bound="GraphEstimator")
-_COMPONENTS = ("model", "method")
+_PREFIXES = ("model__", "method__")
 
 
 class GraphEstimator(BaseEstimator):
@@ -75,26 +75,23 @@ class GraphEstimator(BaseEstimator):
     ) -> None:
         # scikit-learn's rule: parameters are stored as they are, and checked in fit.
         given = {name: value for name, value in locals().items() if name in _parameters()}
-        for name in options:
-            if not _is_option(name):
-                raise InputTypeError(
-                    f"{unknown_name('parameter', name, _parameters())} Options of the model and of "
-                    f"the method begin with model__ and method__, such as model__num_layers=3."
-                )
-        for name, value in (given | options).items():
+        for name, value in given.items():
             setattr(self, name, value)
+        self._options = options
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """All parameters by name, options of the model and of the method included."""
-        options = {name: value for name, value in vars(self).items() if _is_option(name)}
-        return {**super().get_params(deep=deep), **options}
+        return {**super().get_params(deep=deep), **self._options}
 
     def set_params(self: E, **params: Any) -> E:
         """Set parameters by name; options too, such as ``model__num_layers=3``."""
-        options = {name: value for name, value in params.items() if _is_option(name)}
+        options = {
+            name: value
+            for name, value in params.items()
+            if name in self._options or name.startswith(_PREFIXES)
+        }
         super().set_params(**{name: params[name] for name in params if name not in options})
-        for name, value in options.items():
-            setattr(self, name, value)
+        self._options = {**self._options, **options}
         return self
 
     def _component(self, kind: str) -> Component:
@@ -102,7 +99,7 @@ class GraphEstimator(BaseEstimator):
         prefix = f"{kind}__"
         options = {
             name.removeprefix(prefix): value
-            for name, value in vars(self).items()
+            for name, value in self._options.items()
             if name.startswith(prefix)
         }
         found = resolve(kind, getattr(self, kind)).with_options(**options)
@@ -126,7 +123,13 @@ class GraphEstimator(BaseEstimator):
             task: ``classes`` or ``values``.
             classes: The class numbers, to stratify by; None for values.
         """
-        model, method = (self._component(kind) for kind in _COMPONENTS)
+        for name in self._options:
+            if not name.startswith(_PREFIXES):
+                raise InputTypeError(
+                    f"{unknown_name('parameter', name, _parameters())} Options of the model and of "
+                    f"the method begin with model__ and method__, such as model__num_layers=3."
+                )
+        model, method = self._component("model"), self._component("method")
         settings = Settings.of({name: getattr(self, name) for name in setting_types()})
         if settings.use_edge_attr is None:
             has = graphs[0].get("edge_attr") is not None
@@ -207,12 +210,6 @@ class GraphEstimator(BaseEstimator):
         )
         kept = np.setdiff1d(index, held_out)
         return torch.from_numpy(kept), torch.from_numpy(np.sort(held_out))
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.target_tags.required = False  # graphs may have their own y
-        return tags
 
 
 class GraphClassifier(ClassifierMixin, GraphEstimator):
@@ -297,6 +294,9 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         right = [guess == label for guess, label in zip(guesses, labels, strict=True)]
         return float(np.average(right, weights=sample_weight))
 
+    def __sklearn_tags__(self) -> Any:
+        return _of_graphs(super().__sklearn_tags__())
+
 
 class GraphRegressor(RegressorMixin, GraphEstimator):
     """Predict numbers of graphs, as :class:`~ifmixup.GraphClassifier` predicts classes.
@@ -366,16 +366,21 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         ]
         return float(np.mean(found))
 
+    def __sklearn_tags__(self) -> Any:
+        return _of_graphs(super().__sklearn_tags__())
+
 
 def _parameters() -> list[str]:
-    """The parameters that are no options of a model or a method."""
+    """The parameters that are not options of the model or the method."""
     found: list[str] = GraphEstimator._get_param_names()
     return found
 
 
-def _is_option(name: str) -> bool:
-    kind, separator, option = name.partition("__")
-    return kind in _COMPONENTS and separator == "__" and option != ""
+def _of_graphs(tags: Any) -> Any:
+    """scikit-learn's tags of an estimator that takes graphs, which may have their own y."""
+    tags.input_tags.two_d_array = False
+    tags.target_tags.required = False
+    return tags
 
 
 def _packed(

@@ -24,7 +24,7 @@ _WEIGHTS = {"edge_weight", "node_weight"}  # 1 where they are not given
 
 @dataclass(frozen=True)
 class Graphs:
-    """B graphs with N nodes and E edges in all; the edges of a graph stand together, in order.
+    """B graphs with N nodes and E edges in all; the edges of a graph are together, in order.
 
     Attributes:
         nodes: Node attributes, each ``[N, ...]``.

@@ -295,7 +295,7 @@ def _mix_nodes(pool: Graphs, row: Tensor, share: Tensor) -> dict[str, Tensor]:
         for name, value in pool.nodes.items()
     }
     own = mixed.get("node_weight")
-    mixed["node_weight"] = share.sum(1) if own is None else own.to(share.dtype)
+    mixed["node_weight"] = share[:, 0] + share[:, 1] if own is None else own.to(share.dtype)
     return mixed
 
 

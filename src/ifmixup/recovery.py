@@ -213,7 +213,7 @@ def _size(there: Tensor) -> int:
     """The number of nodes of a graph whose nodes, and then dummy nodes, ``there`` tells apart."""
     size = int(there.sum())
     if not bool(there[:size].all()):
-        raise RecoveryError(f"{_NO_PAIR}a dummy node stands before others.")
+        raise RecoveryError(f"{_NO_PAIR}a dummy node comes before others.")
     return size
 
 

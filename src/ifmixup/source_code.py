@@ -1,4 +1,5 @@
-"""The user's code: its digest, which tells changed code, and its way to other processes.
+"""The user's code: where it is loaded from, its digest, which tells changed code, its way to other
+processes, and its errors.
 
 What is digested is what is sent: the module of a class and the modules that it imports from its own
 folder. Of a script or a notebook it is the class, and what it uses of the same script or notebook.
@@ -8,10 +9,13 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import importlib
+import importlib.util
 import linecache
 import os
 import sys
 import sysconfig
+import traceback
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -20,13 +24,30 @@ from typing import Any
 
 import cloudpickle
 
-from ifmixup.errors import ComponentError
+from ifmixup.errors import ComponentError, InputError, unknown_name
 from ifmixup.values import is_plain
 
 _Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 # The code of each module when it was first digested, and its spec, which a reload replaces.
 _SEEN: dict[tuple[Path, str], tuple[str, Any]] = {}
+
+
+def load_class(target: str, kind: str) -> tuple[type, str]:
+    """The class of ``"nets.py:Net"`` or ``"package.module:Net"``, and the target to store."""
+    where, _, name = target.rpartition(":")
+    if not where or not name.isidentifier():
+        raise InputError(f"{target!r} names no class. Write 'nets.py:Net' or 'package.module:Net'.")
+    is_file = where.endswith(".py") or "/" in where or "\\" in where
+    module = _load_file(Path(where), kind) if is_file else _load_module(where, kind)
+    cls = getattr(module, name, None)
+    if not isinstance(cls, type):
+        classes = [
+            n for n, v in vars(module).items() if isinstance(v, type) and not n.startswith("_")
+        ]
+        own = [n for n in classes if getattr(module, n).__module__ == module.__name__]
+        raise unknown_name(f"class in {where}", name, own or classes)
+    return cls, f"{Path(where).name}:{name}" if is_file else f"{where}:{name}"
 
 
 def source_digest(cls: type) -> str:
@@ -77,7 +98,40 @@ def unpickle_classes(content: bytes) -> list[type]:
     return found
 
 
-def modules_of(path: Path) -> list[ModuleType]:
+class user_code:
+    """Turn an error in a user's class into one that names the user's own line.
+
+    Args:
+        doing: What was being done, such as ``"Net.forward"``.
+        cls: The class; errors of ifmixup's own classes pass as they are.
+    """
+
+    def __init__(self, doing: str, cls: type) -> None:
+        self.doing, self.foreign = doing, not cls.__module__.startswith("ifmixup.")
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if not self.foreign or not isinstance(error, Exception):
+            return
+        if isinstance(error, ComponentError):
+            return
+        raise ComponentError(f"{self.doing} failed: {told(error)}") from error
+
+
+def told(error: BaseException) -> str:
+    """An error, and the last line of the user's own code that it passed through."""
+    where = ""
+    others = (str(Path(__file__).parent), sysconfig.get_path("stdlib"), "<frozen")
+    for frame in traceback.extract_tb(error.__traceback__):
+        if "site-packages" not in frame.filename and not frame.filename.startswith(others):
+            line = f": {frame.line}" if frame.line else ""
+            where = f" ({Path(frame.filename).name}, line {frame.lineno}{line})"
+    return f"{type(error).__name__}: {error}{where}"
+
+
+def _modules_of(path: Path) -> list[ModuleType]:
     """The loaded modules of a file, a resolved path; a module may be loaded under two names."""
     return [
         module
@@ -88,12 +142,58 @@ def modules_of(path: Path) -> list[ModuleType]:
     ]
 
 
-def stale_modules(path: Path) -> list[str]:
+def _stale_modules(path: Path) -> list[str]:
     """The names of the loaded modules of a file and of what it imports from its folder, if one of
     these files was edited after its module was digested; else none.
     """
-    loaded = [(file, m) for file in _files(path).values() for m in modules_of(file)]
+    loaded = [(file, m) for file in _files(path).values() for m in _modules_of(file)]
     return [m.__name__ for _, m in loaded] if any(_edited(f, m) for f, m in loaded) else []
+
+
+def _load_file(path: Path, kind: str) -> ModuleType:
+    """The module of a file, whose folder is where it finds what it imports."""
+    path = path.expanduser()
+    if not path.is_file():
+        raise InputError(f"There is no file {str(path)!r} to take a {kind} from.")
+    path = path.resolve()
+    stale = _stale_modules(path)
+    for module in _modules_of(path):
+        if module.__name__ != "__main__" and not stale:
+            return module
+    for old in stale:
+        sys.modules.pop(old, None)
+    free = path.stem.isidentifier() and path.stem not in sys.modules
+    name = path.stem if free else f"_ifmixup_{hashlib.sha256(bytes(path)).hexdigest()[:16]}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"{str(path)!r} is not a Python file.")
+    module = importlib.util.module_from_spec(spec)
+    folder = str(path.parent)
+    added = folder not in sys.path
+    if added:
+        sys.path.insert(0, folder)
+    sys.modules[spec.name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        sys.modules.pop(spec.name, None)
+        raise ComponentError(f"{path.name} cannot be imported: {told(error)}") from error
+    finally:
+        if added:
+            sys.path.remove(folder)
+    return module
+
+
+def _load_module(name: str, kind: str) -> ModuleType:
+    if "" not in sys.path and str(Path.cwd()) not in sys.path:
+        sys.path.insert(0, str(Path.cwd()))  # as python -m does; a console script has it not
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        raise ComponentError(
+            f"The module {name!r} cannot be imported: {told(error)}. A file is written as "
+            f"'{name.rpartition('.')[2]}.py:Class'."
+        ) from error
 
 
 def _edited(path: Path, module: ModuleType) -> bool:
@@ -115,7 +215,7 @@ def _check_loaded(cls: type) -> None:
     stale = [
         path.name
         for path in _own_files(cls).values()
-        for each in modules_of(path)
+        for each in _modules_of(path)
         if _edited(path, each)
     ]
     if stale or (isinstance(now, type) and now is not cls):
@@ -138,7 +238,7 @@ def _own_modules(cls: type) -> Iterator[ModuleType]:
         own = list(_own_files(cls).values())
     for path in own:
         if not str(path).startswith(installed):
-            yield from (m for m in modules_of(path) if m.__name__ != "__main__")
+            yield from (m for m in _modules_of(path) if m.__name__ != "__main__")
 
 
 def _own_files(cls: type) -> dict[str, Path]:

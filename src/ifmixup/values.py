@@ -1,7 +1,7 @@
 """Plain values: numbers, text, and None, converted to the type that a name asks for.
 
 Settings, the options of models and methods, grids, configuration files and stored runs all hold
-plain values. This is the one place that says which value fits which type.
+plain values. This module alone decides which value fits which type.
 """
 
 from __future__ import annotations

@@ -86,6 +86,13 @@ def test_what_does_not_fit(words, message):
         split(*words, others=["folds", "seed"])
 
 
+def test_an_option_that_a_variant_sets():
+    variants = ["gin", "gin3=gin(num_layers=3)"]
+    assert split("--dropout", "0", models=variants) == {"dropout": 0.0}
+    with pytest.raises(InputError, match="The variant 'gin3' sets num_layers, and --num-layers"):
+        split("--num-layers", "4", models=variants)
+
+
 def test_a_class_that_takes_anything():
     assert split("--what", "3", "--flag", "true", models=[Open]) == {"what": 3, "flag": True}
     with pytest.raises(InputError, match="--what needs a value"):

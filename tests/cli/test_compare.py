@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,8 +16,10 @@ import pytest
 from ifmixup.cli import main
 from ifmixup.errors import StoreError
 from ifmixup.study.store import Store
+from ifmixup.study.study import load_studies
 
-OPTIONS = ["--folds", "4", "--epochs", "40", "--hidden", "8", "--layers", "2", "--workers", "2"]
+SMALL = ["--hidden-channels", "8", "--num-layers", "2", "--workers", "2"]
+OPTIONS = ["--folds", "4", "--epochs", "40", *SMALL]
 
 
 def start(folder: Path, *options: str, method: str = "ifmixup") -> subprocess.Popen:
@@ -66,7 +69,7 @@ def test_the_table_the_verdict_and_where_the_results_lie(undisturbed):
     output, found = undisturbed
     assert len(found) == 8
     assert "MUTAG gcn" in output
-    assert "ifmixup with gcn on MUTAG (holdout):" in output
+    assert "gcn ifmixup on MUTAG (holdout):" in output
     assert "8 runs and the table in csv, md, tex and json" in output
 
 
@@ -83,7 +86,7 @@ def test_killed_or_stopped_the_same_command_goes_on(undisturbed, tmp_path, how):
     output, _ = process.communicate(timeout=60)
     if how == signal.SIGINT:
         assert process.returncode == 130
-        assert "the same command goes on" in output
+        assert "the same command continues" in output
     _, alive = psutil.wait_procs(children, timeout=15)
     assert not alive
 
@@ -108,8 +111,8 @@ def test_two_studies_on_one_folder_at_once(undisturbed, tmp_path):
 
 
 def test_a_failed_run_is_named_and_is_exit_code_one(tmp_path, capsys):
-    words = ["compare", "MUTAG", "--folder", str(tmp_path), "--methods", "none", *OPTIONS]
-    words += ["--epochs", "3", "--learning-rate", "1e30", "--norm", "none"]
+    words = ["compare", "MUTAG", "--folder", str(tmp_path), "--methods", "none", *SMALL]
+    words += ["--folds", "4", "--epochs", "3", "--learning-rate", "1e30", "--norm", "none"]
     assert main(words) == 1
     output = " ".join(capsys.readouterr().out.split())
     assert "Failed: gcn none repeat 0 fold 0: TrainingError: The training loss is" in output
@@ -117,15 +120,16 @@ def test_a_failed_run_is_named_and_is_exit_code_one(tmp_path, capsys):
 
 
 def test_print_config_can_be_read_back(tmp_path, capsys):
-    assert (
-        main(["compare", "MUTAG", "--models", "gcn", "gin", "--epochs", "7", "--print-config"]) == 0
-    )
+    words = ["--models", "gcn", "gin", "--epochs", "7", "--num-layers", "3", "--no-coalesce"]
+    assert main(["compare", "MUTAG", *words, "--print-config"]) == 0
     printed = capsys.readouterr().out
     path = tmp_path / "study.toml"
     path.write_text(printed)
     assert main(["compare", "MUTAG", "--config", str(path), "--folds", "5", "--print-config"]) == 0
     assert capsys.readouterr().out == printed.replace("folds = 10", "folds = 5")
     assert 'models = ["gcn", "gin"]' in printed
+    assert "num_layers = 3" in printed
+    assert "coalesce = false" in printed
 
 
 def test_unknown_names_are_answered(tmp_path, capsys):
@@ -135,22 +139,116 @@ def test_unknown_names_are_answered(tmp_path, capsys):
     assert "Did you mean 'local'" in capsys.readouterr().err
 
 
-def test_the_json_holds_the_figures(undisturbed, tmp_path, capsys):
+def test_the_json_holds_the_figures(tmp_path, capsys):
     words = ["compare", "MUTAG", "--folder", str(tmp_path), "--epochs", "1", "--folds", "2"]
-    assert main([*words, "--hidden", "4", "--layers", "1", "--workers", "1"]) == 0
+    assert main([*words, *SMALL]) == 0
     rows = json.loads((tmp_path / "table.json").read_text())
     assert [row["method"] for row in rows] == ["none", "ifmixup"]
 
 
 def test_one_model_is_not_taken_for_several(tmp_path, capsys):
     assert main(["compare", "MUTAG", "--method", "ifmixup", "--folder", str(tmp_path)]) == 2
-    assert "takes --models and --methods" in capsys.readouterr().err
+    assert "Unknown option --method. Did you mean --methods?" in capsys.readouterr().err
 
 
-def test_a_misspelt_name_in_a_file_is_answered(tmp_path, capsys):
+@pytest.mark.parametrize("text", ["epohs = 3", "num_layer = 3"])
+def test_a_misspelt_name_in_a_file_is_answered(tmp_path, capsys, text):
     path = tmp_path / "bad.toml"
-    path.write_text("epohs = 3\n")
-    with pytest.raises(SystemExit):
-        main(["compare", "MUTAG", "--config", str(path)])
-    captured = capsys.readouterr()
-    assert "--epohs" in captured.out + captured.err
+    path.write_text(f"{text}\n")
+    assert main(["compare", "MUTAG", "--config", str(path)]) == 2
+    assert re.search("Did you mean --(epochs|num-layers)", capsys.readouterr().err)
+
+
+NETS = """
+from torch import nn
+from torch_geometric.nn import GraphConv, global_mean_pool
+
+class Net(nn.Module):
+    def __init__(self, in_channels, out_channels, *, width: int = 4):
+        super().__init__()
+        self.conv = GraphConv(in_channels, width)
+        self.head = nn.Linear(width, out_channels)
+
+    def forward(self, x, edge_index, edge_weight, batch):
+        return self.head(global_mean_pool(self.conv(x, edge_index, edge_weight).relu(), batch))
+"""
+NOISE = """
+from dataclasses import replace
+import torch
+from ifmixup.augment import Method
+
+class Noise(Method):
+    def __init__(self, num_classes=None, *, std: float = 0.1, generator=None):
+        super().__init__(num_classes, generator=generator)
+        self.std = std
+
+    def draw(self, graphs):
+        return torch.randn(graphs.nodes["x"].shape, generator=self.generator)
+
+    def change(self, graphs, plan):
+        x = graphs.nodes["x"] + self.std * plan
+        return replace(graphs, nodes={**graphs.nodes, "x": x})
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    """A folder with a user's model, method, grid and configuration."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "nets.py": NETS,
+        "noise.py": NOISE,
+        "grid.toml": "std = [0.1, 0.3]\n",
+        "study.toml": 'models = ["gin", "nets.py:Net"]\nwidth = 6\nfolds = 2\nepochs = 1\n',
+    }.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def test_classes_of_the_users_own_and_variants(own, capsys):
+    words = ["compare", "MUTAG", "--config", "study.toml", "--folder", "out", "--workers", "2"]
+    words += ["--models", "gin", "./nets.py:Net", "small=gin(num_layers=1)", "--grid", "grid.toml"]
+    words += ["--methods", "none", "wide=ifmixup(alpha=1,beta=1)", "noise.py:Noise"]
+    assert main([*words, "--hidden-channels", "4", "--no-coalesce"]) == 0
+    out = capsys.readouterr().out
+    for name in ("MUTAG gin", "MUTAG Net", "MUTAG small", "wide", "Noise"):
+        assert f"\n{name} " in out
+    (study,) = load_studies(own / "out")
+    by_name = {trial.name: trial for trial in study.trials}
+    noisy = [dict(each.method.options)["std"] for each in by_name["Net Noise"].candidates]
+    assert noisy == [0.1, 0.3]
+    (one,) = by_name["small wide"].candidates
+    assert dict(one.model.options)["num_layers"] == 1
+    assert dict(one.model.options)["hidden_channels"] == 4
+    assert (dict(one.method.options)["alpha"], dict(one.method.options)["coalesce"]) == (1.0, False)
+    (net,) = by_name["Net none"].candidates
+    assert dict(net.model.options) == {"width": 6}
+    assert study.config["command"] == "compare"
+    assert study.config["models"] == ["gin", "nets.py:Net", "small=gin(num_layers=1)"]
+    assert (study.config["grid"], study.config["width"]) == ("grid.toml", 6)
+    assert "folder" not in study.config
+
+
+def test_an_option_that_no_chosen_class_has(own, capsys):
+    words = ["compare", "MUTAG", "--models", "nets.py:Net", "--folder", "out"]
+    assert main([*words, "--num-layers", "3"]) == 2
+    assert "--num-layers is an option of gat, gatv2, gcn and gin" in capsys.readouterr().err
+    assert main([*words, "--widht", "3"]) == 2
+    assert "Did you mean --width?" in capsys.readouterr().err
+    assert not (own / "out").exists()
+
+
+def test_an_option_with_the_name_of_an_argument_of_compare(own, capsys):
+    (own / "nets.py").write_text(NETS.replace("width: int = 4", "width: int = 4, progress=1"))
+    words = ["compare", "MUTAG", "--models", "nets.py:Net", "--folder", "out", "--progress", "3"]
+    assert main(words) == 2
+    assert "an argument 'progress' of its own" in capsys.readouterr().err
+
+
+def test_skipped_lines_are_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"{'C' * n},{n % 2}\n" for n in range(1, 21))
+    (tmp_path / "m.csv").write_text(f"smiles,label\nXX,0\n{rows}")
+    words = ["compare", "m.csv:smiles:label", "--methods", "none", "--folds", "2", "--epochs", "1"]
+    assert main([*words, *SMALL]) == 0
+    assert capsys.readouterr().out.startswith("Skipped line 2: 'XX': not SMILES\n")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
 import tyro
 
 from ifmixup.cli.class_options import resolve_components, split_options
+from ifmixup.cli.config import print_config
 from ifmixup.cli.console import PlainConsole, print_skipped
 from ifmixup.cli.options import (
     NO_DEFAULT,
@@ -22,6 +24,7 @@ from ifmixup.cli.options import (
     shareable,
     typed,
 )
+from ifmixup.errors import InputError
 
 _GROUP = tyro.conf.arg(name="")
 
@@ -87,12 +90,15 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
     changes: dict[str, Any] = split_options(class_options, [*models, *methods], vars(options))
     config = resolved(options, changes)
     if options.print_config:
-        from ifmixup.config_files import to_toml
-
-        print(to_toml({name: value for name, value in config.items() if name != "source"}), end="")
+        print_config(config)
         return 0
     from ifmixup.study.compare import compare as run_compare
 
+    for name in changes.keys() & signature(run_compare).parameters.keys():
+        raise InputError(
+            f"ifmixup.compare has an argument {name!r} of its own. Rename the option of the class, "
+            f"or set it in a variant: 'Net({name}=...)'."
+        )
     console = PlainConsole()
     dataset = options.reading.load(options.source, options.root)
     print_skipped(dataset, console)

@@ -68,6 +68,13 @@ def as_words(values: Mapping[str, Any]) -> list[str]:
     return words
 
 
+def print_config(values: Mapping[str, Any]) -> None:
+    """Print resolved options as TOML that ``--config`` reads; the SOURCE is typed, not read."""
+    from ifmixup.config_files import to_toml
+
+    print(to_toml({name: value for name, value in values.items() if name != "source"}), end="")
+
+
 def _name(option: str) -> str:
     """The name of an option: ``--num_layers`` and ``num-layers`` are the same."""
     return str(option).removeprefix("--").replace("_", "-")

@@ -9,8 +9,8 @@ from typing import Annotated
 import tyro
 from torch_geometric.data import Data
 
-from ifmixup.cli.plain_console import PlainConsole
-from ifmixup.cli.source_options import SourceOptions
+from ifmixup.cli.console import PlainConsole
+from ifmixup.cli.options import SourceOptions
 from ifmixup.data import GraphDataset
 from ifmixup.errors import InputError
 from ifmixup.report import draw_mixed_pair
