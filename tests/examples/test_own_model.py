@@ -16,5 +16,5 @@ def test_it_is_checked_and_learns(example, capsys):
 
 
 def test_a_forgotten_weight_is_found_before_training(example):
-    with pytest.raises(IfmixupError, match=r"ignores edge_weight.*Use a model of ifmixup\.nn"):
+    with pytest.raises(IfmixupError, match=r"ignores edge_weight.*from ifmixup\.nn import GINConv"):
         example.main(epochs=1, forget=True)
