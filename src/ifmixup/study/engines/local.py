@@ -256,6 +256,9 @@ class WorkerProcess:
     def give(self, index: int, message: Message) -> None:
         """Give it the run at ``index``; a worker that has died meanwhile is noticed by its end."""
         self.index = index
+        while _read(self.errors.fileno()):  # what earlier runs wrote does not tell of this one
+            pass
+        self._last_words = b""
         with suppress(BrokenPipeError):
             self.orders.write(json.dumps(message).encode() + b"\n")
             self.orders.flush()
