@@ -1,17 +1,22 @@
 import csv
 import io
 import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import torch
 from torch_geometric.data import Data
 
+import own_classes
 from ifmixup.cli import main
 from ifmixup.cli import predict as command
 from ifmixup.data import load
 from ifmixup.prediction.predictor import Predictor
 
-OPTIONS = ["--hidden", "8", "--layers", "2", "--epochs", "2"]
+OPTIONS = ["--hidden-channels", "8", "--num-layers", "2", "--epochs", "2"]
 MOLECULES = """\
 name,smiles,toxic
 ethanol,CCO,no
@@ -167,8 +172,8 @@ def test_describe(mutag_model, molecule_model, capsys):
     ],
 )
 def test_what_cannot_be_done_is_said(mutag_model, capsys, words, message):
-    places = {"model": mutag_model, "folder": mutag_model.parent}
-    assert main(["predict", *(word.format(**places) for word in words)]) == 2
+    paths = {"model": mutag_model, "folder": mutag_model.parent}
+    assert main(["predict", *(word.format(**paths) for word in words)]) == 2
     assert message in capsys.readouterr().err
 
 
@@ -181,3 +186,38 @@ def test_what_predictions_are_made_from_is_not_replaced(molecule_model, tmp_path
         assert "Give another file" in capsys.readouterr().err
     assert path.read_text() == "smiles\nCCO\n"
     assert molecule_model.read_bytes() == before
+
+
+def test_a_users_class_is_named_again(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    nets = tmp_path / "nets_to_predict.py"
+    nets.write_text(Path(own_classes.__file__).read_text())
+    given = ["--model", "nets_to_predict.py:Net"]
+    typed = ["--method", "nets_to_predict.py:Noise", "--width", "4", "--epochs", "2"]
+    assert main(["train", "MUTAG", *given, *typed]) == 0
+    capsys.readouterr()
+    expected = torch.cat(list(Predictor.load("model.pt").predict(load("MUTAG"))))[:, 0].tolist()
+    monkeypatch.setattr("ifmixup.components._FOUND", {})  # as in another process
+    assert main(["predict", "model.pt", "--describe"]) == 0
+    assert "Net (depth 1, width 4) of nets_to_predict.py:Net" in capsys.readouterr().out
+    assert main(["predict", "model.pt", "MUTAG"]) == 2
+    assert "Name the class: --model nets_to_predict.py:Net" in capsys.readouterr().err
+    assert main(["predict", "model.pt", "MUTAG", *given]) == 0
+    captured = capsys.readouterr()
+    assert "Note" not in captured.err
+    found = [float(row["probability_-1"]) for row in table(captured.out)]
+    assert found == pytest.approx(expected, rel=1e-4)
+    changed = tmp_path / "changed.py"
+    changed.write_text(nets.read_text().replace(".relu()", ".tanh()"))
+    assert main(["predict", "model.pt", "MUTAG", "--model", "changed.py:Net"]) == 0
+    assert "Note: model.pt was trained with Net (nets_to_predict.py:Net" in capsys.readouterr().err
+
+
+def test_a_reader_that_leaves_early(mutag_model):
+    run = "import sys; from ifmixup.cli import main; sys.exit(main())"
+    words = [sys.executable, "-c", run, "predict", str(mutag_model), "MUTAG", "--json"]
+    source = f"{shlex.join(words)} | head -n 1"
+    found = subprocess.run(["bash", "-c", source], capture_output=True, text=True, check=True)
+    assert len(found.stdout.splitlines()) == 1
+    assert "Traceback" not in found.stderr
+    assert "BrokenPipe" not in found.stderr

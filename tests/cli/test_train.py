@@ -2,15 +2,17 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 import torch
 
+import own_classes
 from ifmixup.cli import main
 from ifmixup.data import GraphDataset, load
-from ifmixup.training import load_checkpoint
+from ifmixup.training.checkpoint import load_checkpoint
 
-OPTIONS = ["--hidden", "8", "--layers", "2", "--method", "ifmixup"]
+OPTIONS = ["--hidden-channels", "8", "--num-layers", "2", "--method", "ifmixup"]
 
 
 def test_on_all_graphs(tmp_path, capsys):
@@ -26,7 +28,7 @@ def test_on_a_split(tmp_path, capsys):
     assert main(words) == 0
     assert "Accuracy on the 19 graphs of fold 3" in capsys.readouterr().out
     assert main(words) == 2
-    assert "is there already. Go on with --resume" in capsys.readouterr().err
+    assert "exists already. Continue with --resume" in capsys.readouterr().err
     assert main([*words, "--fold", "10"]) == 2
     assert "--fold must be from 0 to 9; got 10" in capsys.readouterr().err
 
@@ -51,7 +53,7 @@ def test_killed_or_stopped_it_ends_with_the_same_weights(tmp_path, how):
     output, _ = process.communicate(timeout=60)
     if how == signal.SIGINT:
         assert process.returncode == 130
-        assert "with --resume goes on from there" in " ".join(output.split())
+        assert "with --resume continues from there" in " ".join(output.split())
     assert load_checkpoint(stopped).state["epoch"] < int(epochs)
     subprocess.run(command("--resume"), check=True, capture_output=True)
     one, other = load_checkpoint(whole).state, load_checkpoint(stopped).state
@@ -59,7 +61,7 @@ def test_killed_or_stopped_it_ends_with_the_same_weights(tmp_path, how):
     assert all(torch.equal(one["model"][key], other["model"][key]) for key in one["model"])
 
 
-# The command, saving after every epoch so that the test need not wait.
+# The command, saving after every epoch: the test need not wait.
 SCRIPT = """
 import sys
 from ifmixup.cli import main
@@ -77,15 +79,17 @@ def test_a_file_that_is_no_checkpoint(tmp_path, capsys):
 
 
 def test_print_config(capsys):
-    assert main(["train", "MUTAG", "--epochs", "9", "--print-config"]) == 0
-    assert "epochs = 9" in capsys.readouterr().out
+    words = ["train", "MUTAG", "--epochs", "9", "--model", "gin", "--num-layers", "3"]
+    assert main([*words, "--method", "ifmixup", "--alpha", "1", "--print-config"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert {"epochs = 9", 'model = "gin"', "num_layers = 3", "alpha = 1.0"} <= set(lines)
 
 
 def test_nothing_to_resume_is_said(tmp_path, capsys):
     path = tmp_path / "model.pt"
     words = ["train", "MUTAG", "--save", str(path), "--resume", "--epochs", "1", *OPTIONS]
     assert main(words) == 0
-    assert "to go on from: starting at epoch 0" in " ".join(capsys.readouterr().out.split())
+    assert "to continue from: starting at epoch 0" in " ".join(capsys.readouterr().out.split())
 
 
 MOLECULES = "smiles,toxic\nCCO,no\nc1ccccc1,yes\nCC(=O)O,no\nnothing,no\nCCN,yes\nC1CC1,yes\nO,no\n"
@@ -122,7 +126,7 @@ def test_patience(tmp_path, capsys):
     path = tmp_path / "model.pt"
     words = ["train", "MUTAG", "--save", str(path), "--epochs", "60", "--patience", "2", *OPTIONS]
     assert main(words) == 2
-    assert "--patience needs graphs to look at" in capsys.readouterr().err
+    assert "--patience needs validation graphs" in capsys.readouterr().err
     assert main([*words, "--fold", "0"]) == 0
     found = load_checkpoint(path)
     assert found.state["epoch"] < 60
@@ -133,9 +137,9 @@ def test_patience(tmp_path, capsys):
 def test_a_split_of_its_own(tmp_path, capsys, monkeypatch):
     mutag = load("MUTAG")
     parts = {"train": range(100), "validation": range(100, 140), "test": range(140, 188)}
-    split = {name: torch.tensor(places) for name, places in parts.items()}
+    split = {name: torch.tensor(index) for name, index in parts.items()}
     made = GraphDataset("own", mutag._data, mutag.slices, split=split)
-    monkeypatch.setattr("ifmixup.cli.source_options.load", lambda *_, **__: made)
+    monkeypatch.setattr("ifmixup.data.load", lambda *_, **__: made)
     path = tmp_path / "model.pt"
     assert main(["train", "own", "--save", str(path), "--epochs", "2", *OPTIONS]) == 0
     assert "Accuracy on the 48 graphs of the test part" in " ".join(capsys.readouterr().out.split())
@@ -145,7 +149,7 @@ def test_a_split_of_its_own(tmp_path, capsys, monkeypatch):
 
 
 def test_the_configuration_can_be_read_back(tmp_path, capsys):
-    words = ["train", "MUTAG", "--epochs", "9", "--label", "toxic", "--print-config"]
+    words = ["train", "MUTAG", "--epochs", "9", "--label", "toxic", *OPTIONS, "--print-config"]
     assert main(words) == 0
     text = capsys.readouterr().out
     assert 'label = "toxic"' in text
@@ -161,3 +165,57 @@ def test_names_are_printed_as_they_are(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "graphs of mol[v2]: 1 epochs" in out
     assert f"Saved to {path}\n" in out
+
+
+def test_settings_and_options_reach_the_training(tmp_path):
+    path = tmp_path / "model.pt"
+    typed = ["--epochs", "1", "--dropout", "0.25", "--alpha=3", "--no-node-weight"]
+    assert main(["train", "MUTAG", "--save", str(path), *OPTIONS, *typed]) == 0
+    about = load_checkpoint(path).about
+    assert about["settings"]["epochs"] == 1
+    assert about["model"]["options"]["dropout"] == 0.25
+    assert about["model"]["options"]["num_layers"] == 2
+    assert about["method"]["options"]["alpha"] == 3.0
+    assert about["method"]["options"]["node_weight"] is False
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        (["--num-layer", "3"], "Unknown option --num-layer. Did you mean --num-layers?"),
+        (["--epoch", "3"], "Unknown option --epoch. Did you mean --epochs?"),
+        (["--num-layers"], "--num-layers needs a value"),
+        (["--num-layers", "3", "--num-layers", "2"], "--num-layers was given twice"),
+        (["--num-layers", "many"], "num_layers of gcn must be int; got 'many'"),
+        (["--alpha", "1"], "--alpha is an option of"),
+        (["--model", "gni"], "Unknown model 'gni'. Did you mean 'gin'?"),
+        (["--model", "nets.py:Net"], "There is no file 'nets.py'"),
+    ],
+)
+def test_what_is_mistyped_is_said_before_anything_is_loaded(capsys, typed, message):
+    assert main(["train", "no such file", *typed]) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.fixture
+def nets(tmp_path, monkeypatch):
+    """A folder with a user's classes in a file of its own."""
+    (tmp_path / "my_nets.py").write_text(Path(own_classes.__file__).read_text())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_users_classes(nets, capsys):
+    words = ["train", "MUTAG", "--model", "my_nets.py:Net", "--method", "my_nets.py:Noise"]
+    words += ["--width", "4", "--std", "0.5", "--epochs", "2"]
+    assert main([*words, "--fold", "0"]) == 0
+    assert "Trained Net with Noise on 169 graphs of MUTAG" in capsys.readouterr().out
+    about = load_checkpoint(Path("model.pt")).about
+    assert about["model"]["target"] == "my_nets.py:Net"
+    assert about["model"]["options"] == {"width": 4, "depth": 1}
+    assert about["method"]["options"] == {"std": 0.5}
+    assert main([*words, "--fold", "0", "--resume"]) == 0
+    assert main([*words, "--fold", "0", "--resume", "--width", "8"]) == 2
+    capsys.readouterr()
+    assert main([*words[:-6], "--depth", "2", "--epochs", "2", "--fold", "0", "--resume"]) == 2
+    assert "trained with other model: depth was 1, is 2, width was 4" in capsys.readouterr().err

@@ -1,11 +1,24 @@
 import pytest
 import torch
 
-from ifmixup.errors import CheckpointError, InputError
-from ifmixup.training import Checkpoint, Settings, load_checkpoint, pack, save_checkpoint, train
+from ifmixup.components import ClassSpec
+from ifmixup.errors import CheckpointError, ComponentError, InputError
+from ifmixup.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from ifmixup.training.fit import epoch_bar, train
+from ifmixup.training.packed import pack
+from ifmixup.training.settings import Settings
+from ifmixup.training.trainer import Trainer
+from own_classes import Net, Noise
 from task_graphs import with_values
+from tiny import parts
+from user_classes import EdgeNet, FrozenNet, LazyNet, MixedNet
 
-SETTINGS = Settings(epochs=6, hidden=8, layers=2, method="ifmixup", dropout=0.5)
+
+def small(epochs=6, **changes):
+    return parts("gcn", "ifmixup", epochs=epochs, **changes)
+
+
+SMALL = small()
 ALL = {"train": torch.arange(150), "test": torch.arange(150, 188)}
 
 
@@ -17,38 +30,42 @@ def state(path):
 def test_a_stopped_training_ends_with_the_same_weights(mutag, tmp_path, monkeypatch, stop):
     monkeypatch.setattr("ifmixup.training.fit.SAVE_EVERY", 0.0)
     whole, stopped = tmp_path / "whole.pt", tmp_path / "stopped.pt"
-    train(SETTINGS, mutag, **ALL, save=whole)
+    train(*SMALL, mutag, **ALL, save=whole)
 
     def interrupt(training):
         if training.epoch == stop + 1:  # after a checkpoint, before the next one
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train(SETTINGS, mutag, **ALL, save=stopped, each_epoch=interrupt)
+        train(*SMALL, mutag, **ALL, save=stopped, each_epoch=interrupt)
     assert state(stopped)["epoch"] == stop
-    train(SETTINGS, mutag, **ALL, save=stopped, resume=True)
+    train(*SMALL, mutag, **ALL, save=stopped, resume=True)
     one, other = state(whole), state(stopped)
     assert one["curves"] == other["curves"]
     assert all(torch.equal(one["model"][key], other["model"][key]) for key in one["model"])
 
 
 def test_resuming_without_a_checkpoint_begins(mutag, tmp_path):
-    training = train(SETTINGS, mutag, **ALL, save=tmp_path / "new.pt", resume=True)
+    training = train(*SMALL, mutag, **ALL, save=tmp_path / "new.pt", resume=True)
     assert training.epoch == 6
 
 
 def test_resuming_what_is_finished_does_nothing(mutag, tmp_path):
     path = tmp_path / "model.pt"
-    train(SETTINGS, mutag, **ALL, save=path)
+    train(*SMALL, mutag, **ALL, save=path)
     told = []
-    train(SETTINGS, mutag, **ALL, save=path, resume=True, each_epoch=told.append)
+    train(*SMALL, mutag, **ALL, save=path, resume=True, each_epoch=told.append)
     assert told == []
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"settings": SETTINGS.with_(hidden=16)}, "other settings: hidden was 8, is 16"),
+        ({"of": small(7)}, "other settings: epochs was 6, is 7"),
+        ({"of": small(hidden_channels=16)}, "other model: hidden_channels was 8, is 16"),
+        ({"of": small(alpha=3)}, r"other method: alpha was 20\.0, is 3\.0"),
+        ({"of": parts("gcn", "none", epochs=6)}, "other method: .*class was IfMixup, is Method"),
+        ({"of": parts(Net, "ifmixup", epochs=6)}, "other model: class was GCN, is Net, code was"),
         ({"seed": 1}, "another training: seed was 0, is 1"),
         ({"train": torch.arange(100)}, "another training: trained_on"),
         ({"validation": torch.arange(150, 160)}, "another training: validated_on was None"),
@@ -56,31 +73,34 @@ def test_resuming_what_is_finished_does_nothing(mutag, tmp_path):
 )
 def test_a_checkpoint_of_another_training_is_not_resumed(mutag, tmp_path, changes, message):
     path = tmp_path / "model.pt"
-    train(SETTINGS, mutag, **ALL, save=path)
-    arguments = {"settings": SETTINGS, **ALL, **changes}
-    settings = arguments.pop("settings")
+    train(*SMALL, mutag, **ALL, save=path)
+    arguments = {"of": SMALL, **ALL, **changes}
+    of = arguments.pop("of")
     with pytest.raises(CheckpointError, match=message):
-        train(settings, mutag, **arguments, save=path, resume=True)
+        train(*of, mutag, **arguments, save=path, resume=True)
 
 
 def test_the_checkpoint_says_what_it_is(mutag, tmp_path):
     path = tmp_path / "model.pt"
-    train(SETTINGS, mutag, **ALL, save=path)
+    train(*SMALL, mutag, **ALL, save=path)
     about = load_checkpoint(path).about
     assert about["data"] == mutag.describe()
     assert (about["graphs"], about["versions"]["torch"]) == (150, str(torch.__version__))
     measured = about["measured"]
     assert (measured["part"], measured["graphs"], measured["epoch"]) == ("test", 38, 6)
     assert measured["metrics"]["accuracy"] == state(path)["curves"]["test_accuracy"][-1]
-    assert Settings.of(about["settings"]) == SETTINGS
+    settings, model, method = SMALL
+    assert Settings.of(about["settings"]) == settings.with_(use_edge_attr=False)
+    assert ClassSpec.of(about["model"]) == model
+    assert ClassSpec.of(about["method"]) == method
 
 
 def test_a_checkpoint_without_its_state_is_damaged(mutag, tmp_path):
     path = tmp_path / "model.pt"
-    train(SETTINGS, mutag, **ALL, save=path)
+    train(*SMALL, mutag, **ALL, save=path)
     save_checkpoint(path, Checkpoint(load_checkpoint(path).about, {}))
     with pytest.raises(CheckpointError, match="damaged checkpoint"):
-        train(SETTINGS, mutag, **ALL, save=path, resume=True)
+        train(*SMALL, mutag, **ALL, save=path, resume=True)
 
 
 VALIDATED = {
@@ -102,7 +122,7 @@ def test_the_weights_are_those_of_the_best_epoch(mutag, tmp_path):
     def keep(training):
         seen.append({name: value.clone() for name, value in training.model.state_dict().items()})
 
-    trained = train(SETTINGS.with_(epochs=12), mutag, **VALIDATED, save=path, each_epoch=keep)
+    trained = train(*small(12), mutag, **VALIDATED, save=path, each_epoch=keep)
     best = best_epoch(trained.curves)
     assert len(seen) == trained.epoch == 12
     assert best < 11  # else this would test nothing
@@ -114,15 +134,15 @@ def test_the_weights_are_those_of_the_best_epoch(mutag, tmp_path):
 
 
 def test_patience(mutag):
-    long = train(SETTINGS.with_(epochs=40), mutag, **VALIDATED)
-    short = train(SETTINGS.with_(epochs=40), mutag, **VALIDATED, patience=3)
+    long = train(*small(40), mutag, **VALIDATED)
+    short = train(*small(40), mutag, **VALIDATED, patience=3)
     assert short.epoch < 40
     assert short.curves["train_loss"] == long.curves["train_loss"][: short.epoch]
     assert best_epoch(short.curves) == short.epoch - 4  # three more, none of them better
     with pytest.raises(InputError, match="patience needs validation graphs"):
-        train(SETTINGS, mutag, **ALL, patience=3)
+        train(*SMALL, mutag, **ALL, patience=3)
     with pytest.raises(InputError, match="patience must be at least 1"):
-        train(SETTINGS, mutag, **VALIDATED, patience=0)
+        train(*SMALL, mutag, **VALIDATED, patience=0)
 
 
 @pytest.mark.parametrize("stop", [2, 5])
@@ -130,23 +150,22 @@ def test_a_stopped_search_for_the_best_epoch_ends_the_same(mutag, tmp_path, monk
     monkeypatch.setattr("ifmixup.training.fit.SAVE_EVERY", 0.0)
     whole, stopped = tmp_path / "whole.pt", tmp_path / "stopped.pt"
     options = {**VALIDATED, "patience": 3}
-    settings = SETTINGS.with_(epochs=40)
-    train(settings, mutag, **options, save=whole)
+    train(*small(40), mutag, **options, save=whole)
 
     def interrupt(training):
         if training.epoch == stop + 1:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train(settings, mutag, **options, save=stopped, each_epoch=interrupt)
-    train(settings, mutag, **options, save=stopped, resume=True)
+        train(*small(40), mutag, **options, save=stopped, each_epoch=interrupt)
+    train(*small(40), mutag, **options, save=stopped, resume=True)
     one, other = state(whole), state(stopped)
     assert one["curves"] == other["curves"]
     assert all(torch.equal(one["model"][key], other["model"][key]) for key in one["model"])
     measured = [load_checkpoint(path).about["measured"] for path in (whole, stopped)]
     assert measured[0] == measured[1]
     told = []
-    again = train(settings, mutag, **options, save=stopped, resume=True, each_epoch=told.append)
+    again = train(*small(40), mutag, **options, save=stopped, resume=True, each_epoch=told.append)
     assert told == []  # the best weights are there: there is no going on
     assert torch.equal(again.model.state_dict()[key := next(iter(one["model"]))], one["model"][key])
 
@@ -154,9 +173,9 @@ def test_a_stopped_search_for_the_best_epoch_ends_the_same(mutag, tmp_path, monk
 def test_values_with_patience(tmp_path):
     path = tmp_path / "model.pt"
     data = pack(with_values())
-    settings = Settings(model="gin", epochs=20, hidden=8, layers=2, readout="mean")
-    parts = {"train": torch.arange(40), "validation": torch.arange(40, 60)}
-    trained = train(settings, data, **parts, patience=5, save=path)
+    graphs = {"train": torch.arange(40), "validation": torch.arange(40, 60)}
+    of = parts("gin", epochs=20, readout="mean")
+    trained = train(*of, data, **graphs, patience=5, save=path)
     checkpoint = load_checkpoint(path)
     measured = checkpoint.about["measured"]
     assert (measured["part"], measured["graphs"]) == ("validation", 20)
@@ -167,7 +186,7 @@ def test_values_with_patience(tmp_path):
 
 def test_nothing_was_held_out(mutag, tmp_path):
     path = tmp_path / "model.pt"
-    train(SETTINGS.with_(epochs=1), mutag, train=torch.arange(188), save=path)
+    train(*small(1), mutag, train=torch.arange(188), save=path)
     assert load_checkpoint(path).about["measured"] is None
 
 
@@ -176,7 +195,65 @@ def test_validation_graphs_of_which_nothing_is_known():
     for graph in graphs[8:]:
         graph.y = torch.full((1, 2), torch.nan)
     data = pack(graphs, task="values")
-    parts = {"train": torch.arange(8), "validation": torch.arange(8, 12)}
+    kept = torch.arange(8)
     with pytest.raises(InputError, match="None of the 4 validation graphs"):
-        train(SETTINGS, data, **parts)
-    train(SETTINGS.with_(epochs=1), data, train=parts["train"], validation=torch.arange(7, 12))
+        train(*SMALL, data, train=kept, validation=torch.arange(8, 12))
+    train(*small(1), data, train=kept, validation=torch.arange(7, 12))
+
+
+@pytest.mark.parametrize("cls", [Net, LazyNet, FrozenNet, MixedNet, EdgeNet])
+def test_a_users_classes_go_on_where_they_stopped(mutag, tmp_path, monkeypatch, cls):
+    monkeypatch.setattr("ifmixup.training.fit.SAVE_EVERY", 0.0)
+    whole, stopped = tmp_path / "whole.pt", tmp_path / "stopped.pt"
+    of = parts(cls, Noise, epochs=4)
+    train(*of, mutag, **ALL, save=whole)
+
+    def interrupt(training):
+        if training.epoch == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(*of, mutag, **ALL, save=stopped, each_epoch=interrupt)
+    train(*of, mutag, **ALL, save=stopped, resume=True)
+    one, other = state(whole), state(stopped)
+    assert one["curves"] == other["curves"]
+    assert all(torch.equal(one["model"][key], other["model"][key]) for key in one["model"])
+
+
+def test_a_file_says_that_its_model_reads_edge_attributes(mutag, tmp_path):
+    path = tmp_path / "model.pt"
+    train(*parts(EdgeNet, epochs=1), mutag, **ALL, save=path)
+    assert load_checkpoint(path).about["settings"]["use_edge_attr"] is True
+
+
+def test_a_model_that_does_not_work_is_refused_before_training(mutag, tmp_path):
+    class Wrong(Net):
+        def forward(self, x, edge_index, edge_weight, batch):
+            raise RuntimeError("no such layer")
+
+    seen = []
+    with pytest.raises(ComponentError, match=r"RuntimeError: no such layer \(test_fit.py, line"):
+        train(*parts(Wrong), mutag, **ALL, save=tmp_path / "model.pt", each_epoch=seen.append)
+    assert seen == []
+    assert not (tmp_path / "model.pt").exists()
+
+
+def test_the_bar_shows_epoch_loss_and_metric(mutag, capsys):
+    trainer = Trainer(*small(3), mutag, **ALL)
+    with epoch_bar(3) as show:
+        trainer.run_epoch()
+        show(trainer)
+    shown = capsys.readouterr().err
+    assert "epoch 1/3" in shown
+    loss, accuracy = trainer.curves["train_loss"][0], trainer.latest["test"]["accuracy"]
+    assert f"loss {loss:.4f}  test accuracy {accuracy:.3f}" in shown
+
+
+def test_the_bar_without_graphs_to_evaluate(mutag, capsys):
+    trainer = Trainer(*small(3), mutag, train=ALL["train"])
+    with epoch_bar(3) as show:
+        trainer.run_epoch()
+        show(trainer)
+    shown = capsys.readouterr().err
+    assert f"loss {trainer.curves['train_loss'][0]:.4f}" in shown
+    assert "accuracy" not in shown

@@ -1,12 +1,14 @@
+import copy
 import math
 
 import pytest
 import torch
+import torch_geometric.transforms as T
 from torch_geometric.data import Batch, Data
 
 from ifmixup.data import GraphDataset, load
 from ifmixup.errors import InputError
-from ifmixup.training import PackedDataset, pack
+from ifmixup.training.packed import PackedDataset, pack
 from task_graphs import with_labels, with_values
 
 
@@ -75,6 +77,10 @@ def test_the_fingerprint_is_of_the_content():
             r"Graphs 0 and 1 differ: rows of x have the shapes \[1\] and \[3\]",
         ),
         ({"edge_attr": torch.ones(1, 2)}, "Graphs 0 and 1 differ: only one of them has edge_attr"),
+        ({"x": torch.ones(2)}, r"Graph 1 has features x of shape \[2\]; one row per node"),
+        ({"x": torch.ones(0, 1), "edge_index": torch.zeros(2, 0).long()}, "Graph 1 has no nodes"),
+        ({"edge_index": torch.tensor([[0], [2]])}, "Graph 1: edge_index names nodes from 0 to 2"),
+        ({"edge_index": torch.ones(2, 1)}, "Graph 1: edge_index must be integers"),
     ],
 )
 def test_what_cannot_be_packed(change, message):
@@ -120,7 +126,7 @@ def test_what_a_dataset_says_of_itself_is_kept():
     packed = pack(own)
     assert packed.class_names == ["kind", "number"]
     assert packed.split["test"].tolist() == [50, 51]
-    assert pack(own[:20]).split is None  # the places are those of the whole
+    assert pack(own[:20]).split is None  # the indices are those of the whole
     again = PackedDataset.of(packed.to_dict())
     assert again.describe() == packed.describe()
     assert again.split["train"].tolist() == list(range(40))
@@ -178,3 +184,35 @@ def test_values_stay_on_the_cpu():
     assert (moved.y.device.type, moved.y.dtype) == ("cpu", torch.double)
     assert moved.graphs.nodes["x"].is_meta
     assert pack(with_labels(3)).to(torch.device("meta")).y.is_meta
+
+
+def test_however_graphs_are_given_they_are_the_same():
+    dataset = load("MUTAG")
+    for one in (dataset, dataset[30:60], dataset[torch.tensor([5, 3, 5])]):
+        as_list, changed = list(one), copy.copy(one)
+        changed.transform = lambda graph: graph
+        assert pack(one).fingerprint == pack(as_list).fingerprint == pack(changed).fingerprint
+        assert torch.equal(pack(one).y, torch.cat([graph.y for graph in as_list]))
+
+
+def test_a_transform_is_applied():
+    dataset = copy.copy(load("MUTAG")[:5])
+    dataset.transform = T.ToUndirected()
+    assert pack(dataset).fingerprint == pack(list(dataset)).fingerprint
+    dataset.transform = T.Constant()
+    assert pack(dataset).num_features == 8
+
+
+def test_a_wrong_edge_of_a_collated_dataset_is_named():
+    several = graphs()
+    several[1].edge_index = torch.tensor([[0], [2]])
+    with pytest.raises(InputError, match=r"Graph 1: edge_index names nodes from 0 to 2, but .* 2"):
+        pack(GraphDataset.of("wrong", several))
+
+
+@pytest.mark.parametrize("key", ["edge_attr", "edge_weight"])
+def test_one_row_per_edge(key):
+    several = graphs()
+    several[0][key], several[1][key] = torch.ones(1), torch.ones(2)
+    with pytest.raises(InputError, match=f"Graph 1 has 2 rows of {key} for 1 edges"):
+        pack(several)

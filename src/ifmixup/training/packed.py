@@ -269,6 +269,8 @@ def _check_same(index: int, graph: Data, first: Data) -> None:
             f"Graph {index} has features x of {graph.x.dtype}; floats are needed. One-hot "
             f"encode class numbers (torch.nn.functional.one_hot), then .float()."
         )
+    if graph.get("edge_index") is not None:
+        check_edge_index(graph.edge_index, graph.x.size(0), where=f"Graph {index}")
     for key in _KEPT:
         value, other = graph.get(key), first.get(key)
         if (value is None) != (other is None):

@@ -2,13 +2,14 @@ import copy
 
 import torch
 
-from ifmixup.training import Settings, Trainer
-from ifmixup.training.best_weights import BestWeights
+from ifmixup.training.early_stopping import BestWeights
+from ifmixup.training.trainer import Trainer
+from tiny import parts
 
 
 def made(mutag) -> Trainer:
-    parts = {"train": torch.arange(60), "validation": torch.arange(60, 90)}
-    return Trainer(Settings(epochs=9, hidden=4, layers=1), mutag, **parts)
+    graphs = {"train": torch.arange(60), "validation": torch.arange(60, 90)}
+    return Trainer(*parts(epochs=9), mutag, **graphs)
 
 
 def after(training: Trainer, accuracy: float, mark: float) -> None:
@@ -26,12 +27,12 @@ def mark(training: Trainer) -> float:
     return next(training.model.parameters()).flatten()[0].item()
 
 
-def test_the_best_is_kept_and_given_back(mutag):
+def test_the_best_is_kept_and_restored(mutag):
     training, best = made(mutag), BestWeights(patience=2)
     found = []
     for number, accuracy in enumerate((0.5, 0.7, 0.6, 0.7), start=1):
         after(training, accuracy, float(number))
-        best.look(training)
+        best.update(training)
         found.append((best.epoch, best.waited, best.over))
     assert found == [(1, 0, False), (2, 0, False), (2, 1, False), (2, 2, True)]
     best.restore(training)
@@ -43,12 +44,12 @@ def test_it_goes_on_where_its_state_was_taken(mutag):
     training, best = made(mutag), BestWeights()
     for number, accuracy in enumerate((0.5, 0.7, 0.6), start=1):
         after(training, accuracy, float(number))
-        best.look(training)
+        best.update(training)
     again = BestWeights()
     again.load_state_dict(copy.deepcopy(best.state_dict()))
     assert not again.over
     after(training, 0.65, 4.0)
-    again.look(training)
+    again.update(training)
     assert (again.epoch, again.waited) == (2, 2)
     again.restore(training)
     assert mark(training) == 2.0
@@ -56,5 +57,5 @@ def test_it_goes_on_where_its_state_was_taken(mutag):
     done.load_state_dict(again.state_dict())
     assert done.over
     after(training, 0.1, 9.0)
-    done.restore(training)  # they were given back before
+    done.restore(training)  # they were restored before
     assert mark(training) == 9.0
