@@ -41,20 +41,20 @@ class Page(HTMLParser):
 
 
 def broken_links(folder: Path) -> list[str]:
-    """What is wrong with the links of the pages in ``folder``, a line each."""
+    """What is wrong with the links of the pages in ``folder``, one line each."""
     root = folder.resolve()
     pages = {path: Page(path.read_text(encoding="utf-8")) for path in sorted(root.rglob("*.html"))}
     wrong = [] if pages else [f"{folder} holds no pages"]
     for path, page in pages.items():
-        place = path.relative_to(root)
+        name = path.relative_to(root)
         for link in page.loaded:
             if _is_elsewhere(link) and not link.startswith("data:"):
-                wrong.append(f"{place}: loads {link} from elsewhere")
+                wrong.append(f"{name}: loads {link} from elsewhere")
         for link in page.links:
             if not _is_elsewhere(link):
                 problem = _problem(link, path, root, pages)
                 if problem:
-                    wrong.append(f"{place}: {link} {problem}")
+                    wrong.append(f"{name}: {link} {problem}")
     return list(dict.fromkeys(wrong))
 
 

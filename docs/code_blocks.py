@@ -1,4 +1,4 @@
-"""The code blocks of a page, so that the tests can run every one of them.
+"""The code blocks of a page, which the tests run.
 
 How a page is written for it:
 

@@ -1,7 +1,7 @@
 """Pages that are made when the site is built: the commands, and what was measured.
 
-They go to ``_generated``, which is not kept: the help of the commands and the files of ``results``
-are the only source.
+They are written to ``_generated``, which is not committed: the help of the commands and the files
+of ``results`` are the only source.
 """
 
 from __future__ import annotations
@@ -19,7 +19,11 @@ from sphinx.util.typing import ExtensionMetadata
 
 WIDTH = 80  # columns of the help, as on a terminal
 FOLDER = "_generated"
-NOTHING = "No table has been measured yet: `results/` holds none."
+NOTHING = (
+    "The tables are being measured again, with interpolated node existence "
+    "(`node_weight`) and the paper's optimiser. "
+    "`results/README.md` tells how far they are."
+)
 
 
 def help_of(*words: str) -> str:
@@ -32,7 +36,7 @@ def help_of(*words: str) -> str:
         main([*words, "--help"])
     lines: list[str] = []
     for line in out.getvalue().strip().splitlines():
-        # The usage and the description come in one line each where there is no terminal.
+        # The usage and the description are one line each where there is no terminal.
         indent = " " * 8 if line.startswith("usage:") else ""
         whole = line.startswith(" ") or not line.strip()
         lines += (
@@ -49,36 +53,39 @@ def commands_page() -> str:
 
     parts = [
         "# Commands",
-        "Every command tells what it takes: `ifmixup COMMAND --help`. This page is what they say. "
-        "`--config FILE` reads options of `train` and `compare` from TOML or YAML, and options "
-        "that are typed override it.",
+        "This is what `ifmixup COMMAND --help` prints. `--config FILE` reads options of `train` "
+        "and `compare` from TOML or YAML; options that are typed override it.",
     ]
-    for name, command in COMMANDS.items():
-        first = (command.__doc__ or "").strip().partition("\n")[0]
-        parts += [f"## ifmixup {name}", first, f"```text\n{help_of(name)}\n```"]
+    for name, (_, does) in COMMANDS.items():
+        parts += [f"## ifmixup {name}", does, f"```text\n{help_of(name)}\n```"]
     return "\n\n".join(parts) + "\n"
 
 
 def measured_part(results: Path, page_folder: Path) -> str:
-    """The tables in ``results``, one under the other, or a line that says that there are none.
+    """The tables in ``results``, one under the other; where there are none, a text that says so.
 
     Args:
         results: The folder of measured results.
         page_folder: The folder of the page that includes this.
     """
     found = (path for path in results.rglob("*.md") if path.name != "README.md")
-    # What was found comes first, and the table to read first after it.
+    # What was found comes first, then the main table.
     tables = sorted(found, key=lambda p: (p.name != "findings.md", p.name != "main.md", p))
     if not tables:
         return f"{NOTHING}\n"
-    return "\n".join(embedded(table, page_folder) for table in tables)
+    lead = (
+        "These are the files of `results/` when the site was built. Each says which protocol its "
+        "numbers are read with: `holdout` is [the honest number](how-we-measure.md), and a star "
+        "marks the optimistic one.\n"
+    )
+    return "\n".join([lead, *(embedded(table, page_folder) for table in tables)])
 
 
 def embedded(table: Path, page_folder: Path) -> str:
-    """The text of a file, to stand on a page elsewhere.
+    """The text of a file, for a page in another folder.
 
-    Its first heading is of the third level (one is made of its name where it has none), and links
-    to files are those of the page.
+    Its first heading becomes one of the third level (the file's name where it has none), and links
+    to files are rewritten.
     """
     text = table.read_text(encoding="utf-8").strip()
     heading = re.search(r"^#+", text, re.MULTILINE)
@@ -92,7 +99,7 @@ def embedded(table: Path, page_folder: Path) -> str:
         target = os.path.relpath(table.parent / link[1], page_folder)
         return f"]({Path(target).as_posix()}"
 
-    # Links to somewhere else (a scheme, an anchor) stay as they are.
+    # Links with a scheme, and anchors, stay as they are.
     return re.sub(r"\]\((?![a-z]+:|#)([^)#\s]+)", from_the_page, text) + "\n"
 
 

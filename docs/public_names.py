@@ -40,10 +40,10 @@ def exists(target: str) -> bool:
     if words[0] != "ifmixup":
         return False
     found = importlib.import_module("ifmixup")
-    for place, word in enumerate(words[1:], 2):
+    for count, word in enumerate(words[1:], 2):
         if not hasattr(found, word):
             try:
-                importlib.import_module(".".join(words[:place]))
+                importlib.import_module(".".join(words[:count]))
             except ImportError:
                 return False
         found = getattr(found, word)

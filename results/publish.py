@@ -1,166 +1,157 @@
-"""Puts measured runs into the repository, and makes the tables of them.
+"""Copy measured runs into the repository and back, and make the tables of them.
 
-``python results/publish.py ifmixup-runs/paper --search ifmixup-runs/search``: the runs become
-``paper/DATASET.jsonl`` and ``search/DATASET.jsonl``, the tables ``tables/*`` and one in the README.
+``python results/publish.py FOLDER`` writes the runs of a folder of ``ifmixup reproduce`` to
+``results/runs``, one file per dataset, and remakes the tables. ``--restore FOLDER`` copies the
+committed runs into a folder, whose commands then continue from them. Without a folder the tables
+are made again.
 """
 
 from __future__ import annotations
 
 import argparse
+import gzip
 import shutil
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
-from ifmixup.paper.experiments import EXPERIMENTS
-from ifmixup.paper.fewer_epochs import fewer_epochs_table, gaps_table
-from ifmixup.paper.grid_effects import grid_effects, to_markdown
-from ifmixup.paper.main_table import main_table
-from ifmixup.paper.manifest import FILE_NAME, load_cells
-from ifmixup.paper.search import FIRST
-from ifmixup.paper.steadiness import steadiness_table
-from ifmixup.report.matplotlib_chart import draw
+from ifmixup.paper.reproduce import continued
+from ifmixup.paper.tables import main_table
 from ifmixup.report.report import save_tables
-from ifmixup.report.save import save_figure
-from ifmixup.report.sections.learning_curves import learning_curves
 from ifmixup.report.studies import Studies, gather
-from ifmixup.safe_io import atomically
-from ifmixup.study.commands import FILE_NAME as COMMANDS
-from ifmixup.study.exchange import import_runs
-from ifmixup.study.export import export, thinned
+from ifmixup.safe_io import atomically, folder_name
+from ifmixup.study.exchange import export, import_runs, thinned
+from ifmixup.study.record import Record
 from ifmixup.study.store import Store
+from ifmixup.study.study import FILE_NAME as STUDY
+from ifmixup.study.study import load_studies, save_studies
 
 RESULTS = Path(__file__).parent
-README = RESULTS.parent / "README.md"
+RUNS, TABLES, README = RESULTS / "runs", RESULTS / "tables", RESULTS.parent / "README.md"
 BEGIN, END = "<!-- made by results/publish.py -->\n", "<!-- end -->\n"
+MOST_BYTES = 15_000_000
+NO_RUNS = (
+    "Our results are being measured again, with the paper's optimiser and length. "
+    "[results/](results/README.md) says what is there and how to run it."
+)
 
 
 def main() -> None:
-    """Publish the folder that is named."""
+    """Publish or restore the folder that is named."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--search", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?", help="publish the runs of this folder")
+    parser.add_argument("--restore", type=Path, metavar="FOLDER", help="copy published runs here")
     given = parser.parse_args()
-    save_runs(given.folder, RESULTS / "paper")
-    if given.search is not None:
-        save_searches(given.search, RESULTS / "search")
-    studies = read(RESULTS / "paper")
-    shutil.rmtree(RESULTS / "tables", ignore_errors=True)
-    (RESULTS / "tables").mkdir()
-    make_tables(studies, RESULTS / "search", RESULTS / "tables")
-    curves = learning_curves(studies, EXPERIMENTS["suspects"])
-    if curves is not None:
-        save_figure(draw(curves.grids[0]), RESULTS / "suspects-curves.png", dpi=70)
+    if given.restore is not None:
+        added = restore(RUNS, given.restore)
+        print(f"{added} runs are new in {given.restore}.")
+        return
+    if given.folder is not None:
+        print(f"{save_runs(given.folder, RUNS)} runs are in {RUNS}.")
+    make_tables(RUNS, TABLES)
     with atomically(README) as unfinished:
-        text = with_table(README.read_text(encoding="utf-8"), studies)
+        text = with_table(README.read_text(encoding="utf-8"), read(RUNS))
         unfinished.write_text(text, encoding="utf-8")
 
 
-def save_runs(folder: Path, target: Path) -> None:
-    """Write the runs that belong to an experiment, a file a dataset, and which they belong to.
+def save_runs(folder: Path, target: Path) -> int:
+    """Write the finished runs of a folder's studies, one file per dataset, and its studies.
 
-    Nothing is written where runs that are published would be lost.
+    Curves have four digits and no training loss. Nothing is written if a published run would be
+    lost, or if the files would be too large. Returns the number of runs.
     """
-    records = {r.key: r for cell in load_cells(folder) for r in cell.records}.values()
-    if (target / FILE_NAME).exists():
-        lost = {r.key for r in read(target).records} - {r.key for r in records}
-        if lost:
-            raise SystemExit(
-                f"{folder} lacks {len(lost)} runs that are published. results/README.md says how "
-                f"to bring them back; or delete {target / FILE_NAME} if they are to go."
-            )
-    for name in (FILE_NAME, COMMANDS):
-        shutil.copy(folder / name, target / name)
-    for old in target.glob("*.jsonl"):
-        old.unlink()
-    for dataset in sorted({record.spec.dataset for record in records}):
-        mine = [thinned(record) for record in records if record.spec.dataset == dataset]
-        export(sorted(mine, key=lambda record: record.key), target / f"{dataset}.jsonl")
-
-
-def save_searches(folder: Path, target: Path) -> None:
-    """Write what the searches found, and their runs."""
-    target.mkdir(exist_ok=True)
+    studies = load_studies(folder)
+    if not studies:
+        raise SystemExit(f"{folder} has no {STUDY}: there is no study to publish.")
+    wanted = sorted(key for study in studies for key in study.keys)
     with Store(folder, read_only=True) as store:
-        for path in sorted(folder.glob("*.json")):
-            shutil.copy(path, target / path.name)
-            records = [thinned(record) for record in store.records(dataset=path.stem)]
-            export(sorted(records, key=lambda r: r.key), target / f"{path.stem}.jsonl")
-
-
-def make_tables(studies: Studies, searches: Path, target: Path) -> None:
-    """Write the tables of the experiments, and what the settings of the searched grids do."""
-    save_tables(studies, target)
-    suspects = EXPERIMENTS["suspects"]
-    if studies.of(suspects):
-        write(
-            target / "suspects-steadiness.md",
-            "## suspects: where no epoch is chosen",
-            "Mean test accuracy in % over folds and the second half of the epochs, without and "
-            "with ifMixup, and by how many points it jumps from an epoch to the next.",
-            steadiness_table(suspects, studies.of(suspects)),
+        records = {key: r for key, r in store.get(wanted).items() if r.result is not None}
+    lost = published_keys(target) - records.keys()
+    if lost:
+        raise SystemExit(
+            f"{folder} lacks {len(lost)} published runs. Bring them back with --restore {folder}, "
+            f"or delete {target} if they are to go."
         )
-    main = [cell for cell in studies.cells if cell.experiment in ("gcn", "gin")]
-    write(
-        target / "fewer-epochs.md",
-        "## Fewer epochs",
-        "Accuracy in %, had the runs of the main table ended after so many epochs.",
-        fewer_epochs_table(main, (50, 100, 150, 350)),
-        "Accuracy with ifMixup minus without, held out, in points:",
-        gaps_table(main, (50, 100, 150, 350)),
-    )
-    grids = [grid_table(path) for path in sorted(searches.glob("*.jsonl"))]
-    if grids:
-        write(
-            target / "grid.md",
-            "## The grid: every setting without and with ifMixup",
-            f"Mean accuracy in % on the validation and test graphs of one fold over the second "
-            f"half of {FIRST.epochs} epochs, nothing chosen: a line is a mean over all settings of "
-            f"the grid that have the value. The larger datasets were searched on 300 of their "
-            f"graphs, at one size. One fold and one seed say little of other graphs.",
-            *grids,
-        )
+    target.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=target.parent) as temporary:
+        made = Path(temporary)
+        for dataset in sorted({record.spec.dataset for record in records.values()}):
+            mine = (r for r in records.values() if r.spec.dataset == dataset)
+            _write(mine, made / f"{folder_name(dataset)}.jsonl.gz")
+        shutil.copy(folder / STUDY, made / STUDY)
+        size = sum(path.stat().st_size for path in made.iterdir())
+        if size > MOST_BYTES:
+            raise SystemExit(f"The runs take {size} bytes; at most {MOST_BYTES} are published.")
+        for path in made.iterdir():
+            path.replace(target / path.name)
+    return len(records)
 
 
-def grid_table(path: Path) -> str:
-    """What each setting of a searched grid does: all runs of the first rung, by their settings."""
+def restore(source: Path, folder: Path) -> int:
+    """Add published runs and studies to a folder; returns how many runs were new there."""
+    with Store(folder) as store:
+        added = sum(_read(path, store) for path in sorted(source.glob("*.jsonl.gz")))
+    save_studies(folder, [continued(s, load_studies(folder)) for s in load_studies(source)])
+    return added
+
+
+def published_keys(source: Path) -> set[str]:
+    """The keys of all published runs."""
     with tempfile.TemporaryDirectory() as temporary, Store(Path(temporary)) as store:
-        import_all(store, path)
-        found = [
-            (record.spec, record.result)
-            for record in store.records()
-            if record.result is not None and record.spec.settings.epochs == FIRST.epochs
-        ]
-    return to_markdown(path.stem, grid_effects(found))
+        for path in sorted(source.glob("*.jsonl.gz")):
+            _read(path, store)
+        return store.keys()
 
 
-def write(path: Path, *parts: str) -> None:
-    """A heading, what it is about, and tables, an empty line between them."""
-    path.write_text("\n\n".join(parts), encoding="utf-8")
-
-
-def read(folder: Path) -> Studies:
-    """What was published: the runs of all files, by experiment."""
+def read(source: Path) -> Studies | None:
+    """The published studies with their runs; None if nothing is published."""
+    if not (source / STUDY).exists():
+        return None
     with tempfile.TemporaryDirectory() as temporary:
-        target = Path(temporary) / folder.name
-        with Store(target) as store:
-            for path in sorted(folder.glob("*.jsonl")):
-                import_all(store, path)
-        shutil.copy(folder / FILE_NAME, target / FILE_NAME)
-        return gather([target])
+        folder = Path(temporary) / "published"
+        restore(source, folder)
+        return gather([folder])
 
 
-def import_all(store: Store, path: Path) -> None:
-    """Import the runs of a file, every single one."""
-    failed = import_runs(store, path).failed_lines
-    if failed:
-        raise SystemExit(f"{path}: {len(failed)} runs cannot be read. The first: {failed[0]}")
+def make_tables(source: Path, target: Path) -> None:
+    """Write the tables of the published studies; old ones go."""
+    shutil.rmtree(target, ignore_errors=True)
+    studies = read(source)
+    if studies is not None:
+        target.mkdir()
+        save_tables(studies, target)
 
 
-def with_table(text: str, studies: Studies) -> str:
-    """The README with the main table in its place."""
+def with_table(text: str, studies: Studies | None) -> str:
+    """The README with the main table between its marks, or a sentence while there is none."""
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
-    return f"{before}{BEGIN}\n{main_table(studies.cells)}\n{END}{after}"
+    table = main_table([each.comparison for each in studies.shown]) if studies else None
+    shown = f"{NO_RUNS}\n" if table is None else table.markdown()
+    return f"{before}{BEGIN}\n{shown}\n{END}{after}"
+
+
+def _write(records: Iterable[Record], path: Path) -> None:
+    """Write runs as compressed JSONL; the same runs give the same bytes."""
+    plain = path.with_suffix("")
+    export(sorted(map(thinned, records), key=lambda record: record.key), plain)
+    path.write_bytes(gzip.compress(plain.read_bytes(), mtime=0))
+    plain.unlink()
+
+
+def _read(path: Path, store: Store) -> int:
+    """Import all runs of a file; returns how many were new."""
+    with tempfile.TemporaryDirectory() as temporary:
+        plain = Path(temporary) / path.with_suffix("").name
+        with gzip.open(path) as packed, plain.open("wb") as stream:
+            shutil.copyfileobj(packed, stream)
+        found = import_runs(store, plain)
+    if found.failed_lines:
+        raise SystemExit(
+            f"{path}: {len(found.failed_lines)} runs cannot be read. The first: "
+            f"{found.failed_lines[0]}"
+        )
+    return found.added
 
 
 if __name__ == "__main__":

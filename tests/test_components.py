@@ -342,3 +342,12 @@ def test_a_spec_survives_json():
 def test_a_spec_from_an_untrusted_file(values, message):
     with pytest.raises(InputError, match=message):
         ClassSpec.of(values)
+
+
+def test_the_options_of_a_variant_are_its_own():
+    wide, plain = resolve("method", "wide=ifmixup(alpha=1)"), resolve("method", "ifmixup")
+    changed = set_options([wide, plain], {"alpha": 5.0, "beta": 2.0})
+    assert [dict(each.spec.options)["alpha"] for each in changed] == [1.0, 5.0]
+    assert [dict(each.spec.options)["beta"] for each in changed] == [2.0, 2.0]
+    assert not wide.takes("alpha")
+    assert plain.takes("alpha")

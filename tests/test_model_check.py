@@ -1,3 +1,5 @@
+import re
+
 import pytest
 import torch
 import torch_geometric.nn as pyg
@@ -6,6 +8,7 @@ from torch_geometric.data import Batch, Data, HeteroData
 from torch_geometric.nn import GATConv, GCNConv, GINConv, GraphConv, global_add_pool
 
 import ifmixup
+import ifmixup.nn as ours
 from ifmixup import IfMixup, ModelError, check_model
 from ifmixup.data import load
 from ifmixup.errors import InputError, InputTypeError
@@ -55,11 +58,30 @@ def test_a_mixed_batch_of_a_dataset_with_edge_attributes():
 
 def test_models_of_pyg(batch):
     assert check_model(pyg.GCN(3, 8, 2, 2), batch).change > 0  # rows of nodes
-    for model in (pyg.GIN(3, 8, 2, 2), pyg.GraphSAGE(3, 8, 2, 2), pyg.GAT(3, 8, 2, 2)):
-        with pytest.raises(ModelError, match=r"ignores edge_weight.*ifmixup\.nn import GINConv"):
+    for model, advice in (
+        (pyg.GIN(3, 8, 2, 2), r"Change one import: from ifmixup\.nn import GIN,"),
+        (pyg.GAT(3, 8, 2, 2), r"Change one import: from ifmixup\.nn import GAT,"),
+        (pyg.GraphSAGE(3, 8, 2, 2), r"Use a model of ifmixup\.nn"),
+    ):
+        with pytest.raises(ModelError, match=rf"ignores edge_weight.*{advice}"):
             check_model(model, batch)
-    with pytest.raises(ModelError, match=r"takes no edge_weight: forward\(x, edge_index, size\)"):
+    with pytest.raises(
+        ModelError,
+        match=r"takes no edge_weight: forward\(x, edge_index, size\).* Change one import: "
+        r"from ifmixup\.nn import GINConv; .*conv\(x, edge_index, edge_weight\)",
+    ):
         check_model(GINConv(nn.Linear(3, 2)), batch)
+
+
+def test_one_changed_import_mends_a_gin(batch):
+    class Gin(Own):
+        def forward(self, x, edge_index, edge_weight=None, batch=None):
+            given = {"edge_weight": edge_weight} if isinstance(self.conv, ours.GINConv) else {}
+            return self.lin(global_add_pool(self.conv(x, edge_index, **given), batch))
+
+    with pytest.raises(ModelError, match=r"from ifmixup\.nn import GINConv"):
+        check_model(Gin(GINConv(nn.Linear(3, 8))), batch)
+    check_model(Gin(ours.GINConv(nn.Linear(3, 8))), batch)
 
 
 def test_weights_that_are_not_handed_on(batch):
@@ -71,11 +93,11 @@ def test_weights_that_are_not_handed_on(batch):
 def test_weights_that_only_round_differently_are_ignored(batch):
     class Rounds(Own):
         def forward(self, x, edge_index, edge_weight, batch):
-            factor = 1 + edge_weight.mean()
+            factor = 3 + edge_weight.mean()
             return super().forward(x * factor / factor, edge_index, None, batch)
 
-    torch.manual_seed(1)
-    model, other = Rounds().eval(), torch.linspace(0, 1, batch.num_edges)
+    torch.manual_seed(0)
+    model, other = Rounds().eval(), torch.linspace(0, 0.7, batch.num_edges)
     one, two = (model(batch.x, batch.edge_index, w, batch.batch) for w in (torch.ones(1), other))
     assert not torch.equal(one, two)
     with pytest.raises(ModelError, match="ignores edge_weight"):
@@ -275,8 +297,6 @@ def test_what_the_batch_lacks(batch):
 
 
 def test_models_that_cannot_be_checked(batch):
-    with pytest.raises(InputError, match="Call it once"):
-        check_model(Own(GCNConv(-1, 8)), batch)
     with pytest.raises(ModelError, match="not finite"):
         check_model(Own(), Data(x=batch.x * torch.nan, edge_index=batch.edge_index))
 
@@ -312,8 +332,89 @@ def test_numbers_of_categories_as_features(batch):
         check_model(Embeds(gives=False), numbers)
 
 
-def test_it_is_a_name_of_the_package():
-    import ifmixup.model_check  # which a comparison imports, and must not hide the function
+def test_lazy_parameters_are_initialised_in_the_copy(batch):
+    model, rng = Own(GCNConv(-1, 8)), torch.get_rng_state()
+    model.lin = nn.LazyLinear(2)
+    assert check_model(model, batch).change > 0
+    assert nn.parameter.is_lazy(model.lin.weight)
+    assert torch.equal(torch.get_rng_state(), rng)
 
+
+class Weighs(nn.Module):
+    """A model that reads node weights in READOUT and in batch norm, or in one of them."""
+
+    def __init__(self, norm: nn.Module, readout: bool = True, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.conv, self.norm, self.lin = GCNConv(3, 8), norm, nn.Linear(8, 2)
+        self.readout, self.dropout = readout, dropout
+
+    def forward(self, x, edge_index, edge_weight=None, batch=None, node_weight=None):
+        h = self.conv(x, edge_index, edge_weight)
+        ours_ = isinstance(self.norm, ours.BatchNorm)
+        h = self.norm(h, node_weight) if ours_ else self.norm(h)
+        h = nn.functional.dropout(h.relu(), self.dropout, self.training)
+        weight = node_weight if self.readout else None
+        return self.lin(ours.global_mean_pool(h, batch, node_weight=weight))
+
+
+@pytest.mark.parametrize("name", ["GCN", "GIN", "GAT", "GATv2"])
+def test_our_models_read_node_weights(name, batch):
+    for options in ({}, {"jk": "sum", "readout": "max", "dropout": 0.5}, {"readout": "mean"}):
+        found = check_model(getattr(ours, name)(3, 8, 2, 2, **options), batch)
+        assert found.reads_node_weight
+        assert str(found).endswith("It reads node_weight too.")
+
+
+def test_dropout_is_not_taken_for_an_effect_of_node_weights(batch):
+    assert check_model(Weighs(ours.BatchNorm(8), dropout=0.5), batch).reads_node_weight
+    sequence = nn.Sequential(nn.Dropout(0.5), nn.BatchNorm1d(8))
+    assert not check_model(Weighs(sequence), batch).reads_node_weight
+
+
+@pytest.mark.parametrize(
+    ("model", "advice"),
+    [
+        (Own(), r"ignores node_weight.*node_weight=None in forward and use ifmixup\.nn\.BatchNorm"),
+        (Weighs(nn.BatchNorm1d(8), readout=False), "ignores node_weight"),
+        (Weighs(nn.BatchNorm1d(8)), r"in part \(norm: every node counts whole\).*BatchNorm"),
+        (Weighs(pyg.BatchNorm(8)), r"in part \(norm\.module: every"),
+        (Weighs(ours.BatchNorm(8), readout=False), r"in part: use.*global_mean_pool"),
+    ],
+)
+def test_a_model_that_ignores_node_weights_is_told(model, advice, batch):
+    found = check_model(model, batch)
+    assert not found.reads_node_weight
+    assert re.search(advice, found.node_advice)
+    assert found.node_advice in str(found)
+
+
+def test_node_weights_where_the_model_takes_the_batch_and_of_a_single_graph(batch):
+    class OfBatch(Weighs):
+        def forward(self, data):
+            more = (data.batch, data.get("node_weight"))
+            return super().forward(data.x, data.edge_index, data.edge_weight, *more)
+
+    assert check_model(OfBatch(ours.BatchNorm(8)), batch).reads_node_weight
+    assert check_model(Weighs(ours.BatchNorm(8)), _graph(5)).reads_node_weight
+    found = check_model(
+        Weighs(ours.BatchNorm(8)),
+        batch,
+        call=lambda m, b: m(b.x, b.edge_index, b.edge_weight, b.batch, b.get("node_weight")),
+    )
+    assert found.reads_node_weight
+
+
+def test_a_model_that_cannot_train_on_these_graphs_is_not_judged():
+    class OneGraph(Own):
+        def forward(self, x, edge_index, edge_weight=None, batch=None):
+            h = global_add_pool(self.conv(x, edge_index, edge_weight), batch)
+            return self.lin(self.norm(h))  # torch's batch norm of one row raises an error
+
+    found = check_model(OneGraph(), _graph(4))
+    assert not found.reads_node_weight
+    assert "not known. In training mode" in found.node_advice
+
+
+def test_it_is_a_name_of_the_package():
     assert ifmixup.check_model is check_model
     assert issubclass(ModelError, ifmixup.IfmixupError)

@@ -1,15 +1,19 @@
-"""The published tables are made of the published runs, and of nothing else."""
+"""Runs go into the repository and come back; the published tables are made of them alone."""
 
 import importlib.util
+import json
 from pathlib import Path
 
 import pytest
 
+from ifmixup.paper.reproduce import Scale, plan
+from ifmixup.study.store import Store
+from ifmixup.study.study import load_studies, save_studies
+from stored_runs import records_of, result, stored, study_of
+
 RESULTS = Path(__file__).parents[1] / "results"
-pytestmark = pytest.mark.skipif(
-    not (RESULTS / "paper" / "experiments.json").exists(),
-    reason="results/ comes with the repository only",
-)
+if not (RESULTS / "publish.py").exists():
+    pytest.skip("results/ comes with the repository only", allow_module_level=True)
 
 
 @pytest.fixture(scope="module")
@@ -20,46 +24,147 @@ def publish():
     return module
 
 
-@pytest.fixture(scope="module")
-def studies(publish):
-    return publish.read(RESULTS / "paper")
+def measured(folder, *, folds=2, variants=("none", "ifmixup"), every=1):
+    """A folder with a part of the paper's GCN table; ``every`` second run and so on is there."""
+    scale = Scale("tiny", repeats=1, folds=folds, epochs=2, graphs=60)
+    chosen = {"datasets": ["MUTAG"], "variants": variants, "protocols": ["paper", "holdout"]}
+    (study,) = plan(["gcn"], scale, **chosen).studies
+    numbers = {spec.key: i for i, spec in enumerate(study.specs())}
+
+    def measure(spec, validated):
+        if numbers[spec.key] % every:
+            return None
+        value = 2 / 3 + numbers[spec.key] / 100
+        return result((0.5, value), validation=(0.5, 0.6) if validated else None)
+
+    return stored(folder, study, records_of(study, measure))
 
 
-def test_nothing_is_left_out_or_missing(studies):
-    assert not studies.notes
-    assert all(record.result is not None for record in studies.records)
+def contents(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_the_tables_follow_from_the_runs(publish, studies, tmp_path):
-    publish.make_tables(studies, RESULTS / "search", tmp_path)
-    made = {path.name: path.read_text() for path in tmp_path.iterdir()}
-    kept = {path.name: path.read_text() for path in (RESULTS / "tables").iterdir()}
+def keys(folder):
+    with Store(folder, read_only=True) as store:
+        return store.keys("done")
+
+
+def test_there_and_back_again(publish, tmp_path):
+    folder, runs, other = measured(tmp_path / "a"), tmp_path / "runs", tmp_path / "b"
+    assert publish.save_runs(folder, runs) == 8
+    assert sorted(contents(runs)) == ["MUTAG.jsonl.gz", "study.json"]
+    assert publish.restore(runs, other) == 8
+    assert keys(other) == keys(folder)
+    assert load_studies(other) == load_studies(folder)
+    assert publish.restore(runs, other) == 0  # once is enough
+    before = contents(runs)
+    assert publish.save_runs(other, runs) == 8
+    assert contents(runs) == before
+
+
+def test_four_digits_and_the_curves_that_are_read(publish, tmp_path):
+    publish.save_runs(measured(tmp_path / "a"), tmp_path / "runs")
+    publish.restore(tmp_path / "runs", tmp_path / "b")
+    with Store(tmp_path / "b", read_only=True) as store:
+        records = list(store.records())
+    assert all(record.host == "" for record in records)
+    curves = {name for record in records for name in record.result.curves}
+    assert curves == {"test_accuracy", "test_loss", "validation_accuracy", "validation_loss"}
+    values = [value for r in records for curve in r.result.curves.values() for value in curve]
+    assert all(value == float(f"{value:.4g}") for value in values)
+    assert {name for record in records for name in record.result.metrics} == {
+        *("accuracy", "nll", "ece")
+    }
+
+
+def test_published_runs_are_never_lost(publish, tmp_path):
+    runs = tmp_path / "runs"
+    publish.save_runs(measured(tmp_path / "a"), runs)
+    before = contents(runs)
+    part = measured(tmp_path / "b", every=2)
+    with pytest.raises(SystemExit, match=r"lacks 4 published runs.*--restore"):
+        publish.save_runs(part, runs)
+    assert contents(runs) == before
+    publish.restore(runs, part)
+    publish.save_runs(part, runs)
+    assert contents(runs) == before
+
+
+def test_a_new_machine_goes_on_from_them(publish, tmp_path):
+    runs = tmp_path / "runs"
+    publish.save_runs(measured(tmp_path / "a"), runs)
+    further = measured(tmp_path / "b", folds=3, variants=("none", "drop_edge"))
+    publish.restore(runs, further)
+    (study,) = load_studies(further)
+    assert {trial.name for trial in study.trials} == {"none", "ifmixup", "drop_edge"}
+    assert publish.save_runs(further, runs) == 8 + 2 + 6
+    assert publish.published_keys(runs) == keys(further)
+
+
+def test_what_cannot_be_published(publish, tmp_path, monkeypatch):
+    folder = measured(tmp_path / "a")
+    monkeypatch.setattr(publish, "MOST_BYTES", 10)
+    with pytest.raises(SystemExit, match="at most 10"):
+        publish.save_runs(folder, tmp_path / "runs")
+    assert contents(tmp_path / "runs") == {}
+    (folder / "study.json").unlink()
+    with pytest.raises(SystemExit, match=r"no study\.json"):
+        publish.save_runs(folder, tmp_path / "runs")
+
+
+def test_a_damaged_file_is_not_read_in_part(publish, tmp_path):
+    publish.save_runs(measured(tmp_path / "a"), tmp_path / "runs")
+    path = tmp_path / "runs" / "MUTAG.jsonl.gz"
+    lines = publish.gzip.decompress(path.read_bytes()).splitlines()
+    values = json.loads(lines[0])
+    values["spec"]["seed"] = 1
+    lines[0] = json.dumps(values).encode()
+    path.write_bytes(publish.gzip.compress(b"\n".join(lines)))
+    with pytest.raises(SystemExit, match="1 runs cannot be read"):
+        publish.restore(tmp_path / "runs", tmp_path / "b")
+
+
+def test_tables_and_readme(publish, tmp_path):
+    runs, tables = tmp_path / "runs", tmp_path / "tables"
+    text = f"a\n{publish.BEGIN}old\n{publish.END}b\n"
+    publish.make_tables(runs, tables)
+    assert not tables.exists()
+    without = publish.with_table(text, publish.read(runs))
+    assert "measured again" in without
+    assert without.startswith("a\n")
+    assert without.endswith("b\n")
+    publish.save_runs(measured(tmp_path / "a"), runs)
+    publish.make_tables(runs, tables)
+    assert sorted(contents(tables)) == ["gcn.md", "gcn.tex", "main.md"]
+    made = publish.with_table(without, publish.read(runs))
+    assert "| MUTAG | GCN | 85.0 → 87.9 |" in made
+    assert "measured again" not in made
+    assert publish.with_table(made, publish.read(runs)) == made
+
+
+def test_studies_of_another_kind_are_kept_as_they_are(publish, tmp_path):
+    folder = measured(tmp_path / "a")
+    save_studies(folder, [study_of()])
+    publish.save_runs(folder, tmp_path / "runs")
+    publish.restore(tmp_path / "runs", tmp_path / "b")
+    assert [study.name for study in load_studies(tmp_path / "b")] == ["gcn", "MUTAG"]
+
+
+def test_the_committed_tables_follow_from_the_committed_runs(publish, tmp_path):
+    publish.make_tables(publish.RUNS, tmp_path / "tables")
+    made, kept = (
+        {path.name: path.read_text() for path in folder.glob("*")}
+        for folder in (tmp_path / "tables", publish.TABLES)
+    )
     assert made == kept
-
-
-def test_the_readme_shows_the_main_table(publish, studies):
     text = publish.README.read_text()
-    assert publish.with_table(text, studies) == text
+    assert publish.with_table(text, publish.read(publish.RUNS)) == text
 
 
-def test_publishing_again_changes_no_number(publish, studies, tmp_path):
-    (tmp_path / "paper").mkdir()
-    with publish.Store(tmp_path / "store") as store:
-        store.merge(studies.records)
-    for name in ("experiments.json", "commands.txt"):
-        (tmp_path / "store" / name).write_bytes((RESULTS / "paper" / name).read_bytes())
-    publish.save_runs(tmp_path / "store", tmp_path / "paper")
-    kept = {path.name: path.read_bytes() for path in (RESULTS / "paper").iterdir()}
-    assert {path.name: path.read_bytes() for path in (tmp_path / "paper").iterdir()} == kept
-
-
-def test_publishing_less_than_there_is_is_refused(publish, studies, tmp_path):
-    dataset = studies.records[0].spec.dataset
-    with publish.Store(tmp_path) as store:
-        store.merge([record for record in studies.records if record.spec.dataset != dataset])
-    for name in ("experiments.json", "commands.txt"):
-        (tmp_path / name).write_bytes((RESULTS / "paper" / name).read_bytes())
-    before = {path.name: path.read_bytes() for path in (RESULTS / "paper").iterdir()}
-    with pytest.raises(SystemExit, match=r"lacks .* runs that are published"):
-        publish.save_runs(tmp_path, RESULTS / "paper")
-    assert {path.name: path.read_bytes() for path in (RESULTS / "paper").iterdir()} == before
+def test_committed_runs_are_small_and_finished(publish):
+    files = list(publish.RUNS.glob("*"))
+    assert sum(path.stat().st_size for path in files) <= publish.MOST_BYTES
+    studies = publish.read(publish.RUNS)
+    assert (studies is not None) == bool(files)
+    for record in () if studies is None else studies.records:
+        assert record.result is not None

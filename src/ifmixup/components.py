@@ -229,11 +229,14 @@ class Component:
         kind: ``"model"`` or ``"method"``.
         spec: What it is, as plain values.
         cls: The class.
+        fixed: The options that make it a variant: no grid, recommendation or shared option
+            changes them.
     """
 
     kind: str
     spec: ClassSpec
     cls: type = field(compare=False)
+    fixed: frozenset[str] = field(default=frozenset(), compare=False)
 
     @property
     def name(self) -> str:
@@ -244,14 +247,10 @@ class Component:
         """The options that it takes."""
         return list(_REGISTRIES[self.kind].options(self.cls))
 
-    def default_options(self) -> dict[str, Plain]:
-        """What its options are where nobody sets them."""
-        options = _REGISTRIES[self.kind].options(self.cls)
-        return dict(_defaults(options, self.name))
-
     def takes(self, name: str) -> bool:
-        """Whether ``name`` is one of its options."""
-        return name in self.option_names() or _REGISTRIES[self.kind].takes_any(self.cls)
+        """Whether ``name`` is one of its options, and not fixed."""
+        known = name in self.option_names() or _REGISTRIES[self.kind].takes_any(self.cls)
+        return known and name not in self.fixed
 
     def with_options(self, **changes: Any) -> Component:
         """The same class with other options, checked and converted to their types."""
@@ -282,7 +281,7 @@ def with_options(component: Any, *, name: str | None = None, **options: Any) -> 
         'wide'
     """
     kind = _kind(component)
-    found = resolve(kind, component).with_options(**options)
+    found = _variant(resolve(kind, component), options)
     return found if name is None else _labelled(found, name)
 
 
@@ -323,7 +322,7 @@ def resolve(kind: str, given: Any) -> Component:
     else:
         found = _described(registry, registry.get(target), None, target)
     if match["options"]:
-        found = found.with_options(**_typed_options(found, match["options"]))
+        found = _variant(found, _typed_options(found, match["options"]))
     return found if match["label"] is None else _labelled(found, match["label"].strip())
 
 
@@ -341,7 +340,7 @@ def resolve_all(kind: str, given: Iterable[Any]) -> list[Component]:
 
 
 def set_options(components: Iterable[Component], changes: Mapping[str, Any]) -> list[Component]:
-    """Components with the options of ``changes``, each with those that it takes.
+    """Components with the options of ``changes``, each with those that it takes and has not fixed.
 
     A class with ``**kwargs`` gets those that no signature names.
     """
@@ -353,7 +352,7 @@ def set_options(components: Iterable[Component], changes: Mapping[str, Any]) -> 
         return {
             name: value
             for name, value in changes.items()
-            if name in own or (name not in named and each.takes(name))
+            if each.takes(name) and (name in own or name not in named)
         }
 
     return [each.with_options(**taken(each)) for each in given]
@@ -431,6 +430,10 @@ def _is_method(cls: type) -> bool:
 
 def _ours(cls: type | None) -> bool:
     return cls is not None and cls.__module__.split(".")[0] == "ifmixup"
+
+
+def _variant(found: Component, options: Mapping[str, Any]) -> Component:
+    return replace(found.with_options(**options), fixed=found.fixed | {*options})
 
 
 def _labelled(found: Component, name: str) -> Component:

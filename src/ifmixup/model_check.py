@@ -1,34 +1,24 @@
-"""Does a model read ``edge_weight``? One that does not is silently trained on half a method."""
+"""Does a model read ``edge_weight`` and ``node_weight``? One that does not trains all the same."""
 
 from __future__ import annotations
 
 import copy
-import inspect
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 from torch_geometric.data import Data
 
 from ifmixup.errors import InputError, InputTypeError, ModelError
-
-Call = Callable[[nn.Module, Any], Any]
+from ifmixup.nn.inputs import CALL_HINT, Call, find_call, unwrap
+from ifmixup.nn.norm import BatchNorm
 
 REDRAWS = 3  # how often parameters are drawn anew before a model is said to ignore the weights
-
-ADVICE = (
-    "ifMixup mixes edges in their weights, and half of the method would be lost. PyG's GINConv, "
-    "GIN and SAGEConv silently ignore edge_weight, and its GATConv reads edge_attr only. Change "
-    "the import: from ifmixup.nn import GINConv (or GCNConv, GATConv, GATv2Conv), and pass "
-    "edge_weight to every convolution: conv(x, edge_index, edge_weight=edge_weight). PyG's GCNConv "
-    "and GraphConv read it too, and so do the models of ifmixup.nn."
-)
-CALL_HINT = "check_model(model, batch, call=lambda model, batch: model(batch.x, ...))"
 
 
 @dataclass(frozen=True)
@@ -40,34 +30,40 @@ class ModelCheck:
         change: The largest change of a logit when the weights changed.
         redrawn: Whether the logits changed only after the parameters of a copy were drawn anew:
             the model as it is starts, or ended, with weights that have no effect.
+        reads_node_weight: Whether nodes count by their weight: in training mode, a node of weight 0
+            without features and edges changes no logits. A model need not.
+        node_advice: What to change in a model that does not.
     """
 
     called: str
     change: float
     redrawn: bool = False
+    reads_node_weight: bool = False
+    node_advice: str = ""
 
     def __str__(self) -> str:
         where = " (with parameters drawn anew)" if self.redrawn else ""
         return (
             f"The model reads edge_weight: called as {self.called}, its logits change by up to "
-            f"{self.change:.2g} with the weights{where}."
+            f"{self.change:.2g} with the weights{where}. "
+            + ("It reads node_weight too." if self.reads_node_weight else self.node_advice)
         )
 
 
 def check_model(model: nn.Module, batch: Data, *, call: Call | None = None) -> ModelCheck:
-    """See that the logits of a model change when the edge weights change.
+    """See that the logits of a model change when the edge weights change; and the node weights.
 
     The model is called as its ``forward`` wants it: each parameter gets what the batch has under
     its name (``x``, ``edge_index``, ``edge_weight``, ``batch``, ...), a ``forward(data)`` with a
-    single parameter the batch itself; these four go in by place where ``forward`` takes
+    single parameter the batch itself; these four go in by position where ``forward`` takes
     ``*args``, or has other names for them before ``batch``. Where there is ``edge_attr`` but no
     ``edge_weight``, the weights go there as ``[E, 1]``, unless the batch has attributes of its own.
     Logits may be of graphs or of nodes.
 
-    It is a copy in ``eval`` mode that is called, without gradients: the model, its running
-    statistics and the random numbers to come stay as they are. Weights that have no effect yet (a
-    last layer of zeros, a dead ReLU) are no reason to complain: before it does, the check draws the
-    parameters of the copy anew.
+    A copy is called, without gradients: the model, its running statistics and the random numbers to
+    come stay as they are. Weights that have no effect yet (a last layer of zeros, a dead ReLU) are
+    no reason to complain: before it does, the check draws the parameters of the copy anew. Lazy
+    parameters are initialised in the copy. A model that ignores node weights is only told.
 
     Args:
         model: The model; one that is compiled or wrapped for data-parallel training too.
@@ -76,16 +72,20 @@ def check_model(model: nn.Module, batch: Data, *, call: Call | None = None) -> M
             ``edge_weight``, and returns the logits.
 
     Returns:
-        How the model was called, and how much the logits changed.
+        How the model was called, how much the logits changed, and whether it reads node weights.
 
     Raises:
         ModelError: The model ignores the weights, cannot be called or does not return logits.
     """
     if not isinstance(model, nn.Module):
         raise InputTypeError(f"Expected a torch.nn.Module; got {type(model).__name__}.")
-    model = _copy(_unwrap(model)).eval()
+    given, model = call, _copy(unwrap(model)).eval()
     batch = _with_weights(batch, next(model.parameters(), None))
-    call, called = (call, "call(model, batch)") if call else _find_call(model, batch)
+    call, called = (
+        (given, "call(model, batch)") if given else find_call(model, batch, _edge_advice(model))
+    )
+    if any(nn.parameter.is_lazy(each) for each in (*model.parameters(), *model.buffers())):
+        _logits(call, called, model, batch)
 
     generator = torch.Generator().manual_seed(0)  # of our own: the global one is not touched
     weights = batch.edge_weight
@@ -98,17 +98,18 @@ def check_model(model: nn.Module, batch: Data, *, call: Call | None = None) -> M
         logits = _logits(call, called, model, batch)
         if attempt == 0 and not bool(logits.isfinite().all()):
             raise ModelError(f"Called as {called}, the model returns logits that are not finite.")
-        # Kernels that add in any order, and rounding, are no effect of the weights.
+        # Kernels that add in any order, and rounding, are not effects of the weights.
         noise = _distance(_logits(call, called, model, batch), logits)
         noise = 10 * (noise + torch.finfo(logits.dtype).eps * float(logits.abs().max()))
         change = _distance(_logits(call, called, model, other_weights), logits)
         if change > noise:
-            return ModelCheck(called, change, redrawn=attempt > 0)
+            advice = _node_advice(model, batch, given, generator)
+            return ModelCheck(called, change, attempt > 0, advice is None, advice or "")
         reads_x |= _distance(_logits(call, called, model, other_x), logits) > noise
     if reads_x:
         raise ModelError(
             f"The model ignores edge_weight: called as {called}, its logits stay the same when the "
-            f"weights change. {ADVICE}"
+            f"weights change. {_edge_advice(model)}"
         )
     raise ModelError(
         f"Called as {called}, the model returns the same logits whatever the edge weights and the "
@@ -116,30 +117,91 @@ def check_model(model: nn.Module, batch: Data, *, call: Call | None = None) -> M
     )
 
 
-def _unwrap(model: nn.Module) -> nn.Module:
-    """The model inside ``torch.compile`` and data-parallel wrappers: its ``forward`` has names."""
-    while True:
-        if isinstance(model, (nn.DataParallel, nn.parallel.DistributedDataParallel)):
-            model = model.module
-        elif isinstance(inner := getattr(model, "_orig_mod", None), nn.Module):
-            model = inner
-        else:
-            return model
+def _edge_advice(model: nn.Module) -> str:
+    """What to change in a model that ignores edge weights."""
+    modules = [type(each) for each in model.modules()]
+    found = {cls.__name__ for cls in modules if cls.__module__.startswith("torch_geometric.nn.")}
+    lost = "ifMixup mixes edges in their weights: without them half of the method is lost."
+    if models := ", ".join(sorted(found & {"GIN", "GAT"})):
+        return f"{lost} Change one import: from ifmixup.nn import {models}, graph classifiers."
+    convs = sorted(found & {"GINConv", "GATConv", "GATv2Conv"})
+    if convs:
+        by = "edge_weight" if "GINConv" in convs else "edge_weight=edge_weight"
+        return (
+            f"{lost} Change one import: from ifmixup.nn import {', '.join(convs)}; and pass the "
+            f"weights to every layer: conv(x, edge_index, {by})."
+        )
+    return (
+        f"{lost} Use a model of ifmixup.nn (GCN, GIN, GAT, GATv2), or layers that read weights, "
+        f"such as its GCNConv, GINConv, GATConv and GATv2Conv or PyG's GCNConv and GraphConv, and "
+        f"pass edge_weight to every one of them."
+    )
+
+
+def _node_advice(
+    model: nn.Module, batch: Data, given: Call | None, generator: torch.Generator
+) -> str | None:
+    """What to change in a model that ignores node weights, wholly or in part; else None."""
+    ones = torch.ones(batch.x.size(0), dtype=batch.edge_weight.dtype, device=batch.x.device)
+    whole = _changed(batch, "node_weight", ones)
+    some = _changed(batch, "node_weight", (1 + _uniform(ones, generator)) / 2)
+    model.train()  # where batch norm counts the nodes
+    try:
+        call, called = (given, "call(model, batch)") if given else find_call(model, whole, "")
+        with _NoDropout():
+            logits, other, null = (
+                _logits(call, called, model, each)
+                for each in (whole, some, _with_null_nodes(whole))
+            )
+    except ModelError as error:
+        return f"Whether it reads node_weight is not known. In training mode: {error}"
+    bound = math.sqrt(torch.finfo(logits.dtype).eps) * float(logits.abs().max())
+    change = "use ifmixup.nn.BatchNorm and global_mean_pool(x, batch, node_weight=node_weight)"
+    if not _distance(other, logits) > bound:
+        return (
+            f"It ignores node_weight: a node that only one of two mixed graphs has counts whole. "
+            f"To weigh it, take node_weight=None in forward and {change} of ifmixup.nn."
+        )
+    if _distance(null[: len(logits)], logits) <= bound:
+        return None
+    norms = {n: m for n, m in model.named_modules() if isinstance(m, nn.BatchNorm1d)}
+    names = [name for name, norm in norms.items() if not isinstance(norm, BatchNorm)]
+    where = f" ({', '.join(names)}: every node counts whole)" if names else ""
+    return f"It reads node_weight in part{where}: {change}, and hand the weights to every one."
+
+
+class _NoDropout(TorchFunctionMode):
+    """Leaves dropout out, however it is called: it would draw differently for more nodes."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if "dropout" in getattr(func, "__name__", ""):
+            return args[0] if args else (kwargs or {})["input"]
+        return func(*args, **(kwargs or {}))
+
+
+def _with_null_nodes(batch: Data) -> Data:
+    """As many nodes again in the last graph: of weight 0, without features and edges."""
+    count, more = batch.x.size(0), copy.copy(batch)
+    for name in filter(batch.is_node_attr, list(batch.to_dict())):
+        value = batch[name]
+        if isinstance(value, Tensor):
+            new = value[-1:].expand_as(value) if name == "batch" else torch.zeros_like(value)
+            more[name] = torch.cat([value, new])
+    if batch.get("ptr") is not None:
+        more.ptr = torch.cat([batch.ptr[:-1], batch.ptr[-1:] + count])
+    if "num_nodes" in batch:
+        more.num_nodes = 2 * count
+    return more
 
 
 def _copy(model: nn.Module) -> nn.Module:
-    """A copy, so that nothing that a forward pass leaves behind is left in the model."""
-    if any(nn.parameter.is_lazy(parameter) for parameter in model.parameters()):
-        raise InputError(
-            "The model has parameters whose width is not known yet. Call it once, then check it."
-        )
+    """A copy: what a forward pass leaves behind is not left in the model."""
     # Tensors with a history, such as attention kept from the last pass, refuse to be copied.
     kept = [value for part in model.modules() for value in vars(part).values()]
-    memo: dict[int, Any] = {
-        id(value): value.detach()
-        for value in kept
-        if isinstance(value, Tensor) and not value.is_leaf
-    }
+    tensors = [value for value in kept if isinstance(value, Tensor) and not value.is_leaf]
+    memo: dict[int, Any] = {id(value): value.detach() for value in tensors}
     try:
         return copy.deepcopy(model, memo)
     except Exception as error:
@@ -159,7 +221,7 @@ def _with_weights(batch: Data, like: Tensor | None) -> Data:
     if batch.x is None:
         raise InputError("The batch has no node features x, which the check changes too.")
     if batch.edge_index is None or batch.edge_index.size(1) == 0:
-        raise InputError("The batch has no edges, so that no weight can have an effect.")
+        raise InputError("The batch has no edges: no weight can have an effect.")
     batch = copy.copy(batch)
     if like is not None:
         batch = batch.to(like.device)
@@ -169,55 +231,6 @@ def _with_weights(batch: Data, like: Tensor | None) -> Data:
             batch.edge_index.size(1), dtype=dtype, device=batch.edge_index.device
         )
     return batch
-
-
-def _find_call(model: nn.Module, batch: Data) -> tuple[Call, str]:
-    """How to call the model, by the names in its ``forward``; and in words."""
-    parameters = inspect.signature(model.forward).parameters.values()
-    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
-    needed = [p.name for p in parameters if p.name in names and p.default is p.empty]
-    takes_any = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    shown = f"forward({', '.join(names)})"
-
-    by_place = names[3:4] == ["batch"] and not {"edge_weight", "edge_attr"} & set(names)
-    if (not names and takes_any) or (by_place and set(needed) <= set(names[:4])):
-        four = ("x", "edge_index", "edge_weight", "batch")
-        return lambda m, b: m(*(b.get(name) for name in four)), f"model({', '.join(four)})"
-    if len(needed) == 1 and "edge_index" not in names and "edge_weight" not in names:
-        return lambda m, b: m(b), "model(batch)"
-
-    if any(p.kind is p.VAR_KEYWORD for p in parameters):
-        names = list(dict.fromkeys([*names, "edge_weight"]))
-    source = {name: name for name in (*needed, "edge_weight", "batch") if name in names}
-    if getattr(model, "edge_dim", None) and "edge_attr" in names:
-        source["edge_attr"] = "edge_attr"  # optional in the signature, but this one needs it
-    if "edge_weight" not in names:
-        if "edge_attr" in names and batch.edge_attr is None:
-            source["edge_attr"] = "edge_weight"
-        else:
-            raise ModelError(
-                f"The model takes no edge_weight: {shown}. {ADVICE} If the weights go in under "
-                f"another name, say how: {CALL_HINT}"
-            )
-    missing = [name for name, key in source.items() if batch.get(key) is None]
-    if missing and missing != ["batch"]:
-        raise ModelError(
-            f"The model needs {', '.join(missing)}, which the batch does not have: {shown}. "
-            f"Say how it is called: {CALL_HINT}"
-        )
-
-    def by_name(model: nn.Module, batch: Data) -> Any:
-        values = {name: batch.get(key) for name, key in source.items()}
-        if source.get("edge_attr") == "edge_weight":
-            values["edge_attr"] = values["edge_attr"].view(-1, 1)
-        return model(**values)
-
-    order = [name for name in names if name in source]
-    # By place as long as no parameter is left out; what comes after one must be named.
-    same = (a == b and source[a] == a for a, b in zip(order, names, strict=False))
-    count = len(list(takewhile(bool, same)))
-    shown = ", ".join([*order[:count], *(f"{n}={source[n]}" for n in order[count:])])
-    return by_name, f"model({shown})"
 
 
 def _logits(call: Call, called: str, model: nn.Module, batch: Data) -> Tensor:

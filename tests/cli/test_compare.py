@@ -238,6 +238,13 @@ def test_an_option_that_no_chosen_class_has(own, capsys):
     assert not (own / "out").exists()
 
 
+def test_an_option_with_the_name_of_an_argument_of_compare(own, capsys):
+    (own / "nets.py").write_text(NETS.replace("width: int = 4", "width: int = 4, progress=1"))
+    words = ["compare", "MUTAG", "--models", "nets.py:Net", "--folder", "out", "--progress", "3"]
+    assert main(words) == 2
+    assert "an argument 'progress' of its own" in capsys.readouterr().err
+
+
 def test_skipped_lines_are_named(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     rows = "".join(f"{'C' * n},{n % 2}\n" for n in range(1, 21))

@@ -81,7 +81,9 @@ def test_commands_of_a_console_are_the_lines_with_a_prompt():
 def test_a_block_may_be_a_file():
     assert file_of(Block("toml", "# study.toml\nepochs = 3", 1)) == ("study.toml", "epochs = 3\n")
     assert file_of(Block("toml", "epochs = 3", 1)) is None
-    assert file_of(Block("python", "# a.py\n1", 1)) is None
+    assert file_of(Block("python", "# a.py\n1", 1)) == ("a.py", "1\n")
+    assert file_of(Block("python", "# a comment\n1", 1)) is None
+    assert file_of(Block("sh", "# a.sh\nls", 1)) is None
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from code_blocks import FILES, SHELLS, commands, file_of, find_blocks, matches
 
 import ifmixup
 from engine_here import Here
-from ifmixup.augment import registry
 from ifmixup.cli import main
-from ifmixup.cli.config import read_config
+from ifmixup.components import METHODS
+from ifmixup.config_files import read_config
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/api").glob("*.md"))]
@@ -33,15 +33,15 @@ NOT_RUN = {
     ".venv/bin/python benchmarks/": "takes minutes",
     "ifmixup compare MUTAG --grid paper": "hundreds of runs; tests/cli/test_compare.py has a grid",
 }
-# What is added to a command, so that it is over in a second; the last of two options counts.
-SMALL_MODEL = ["--epochs", "1", "--batch-size", "128", "--hidden", "8", "--layers", "1"]
+# What is added to a command to make it fast; the last of two options counts.
+SMALL_MODEL = ["--epochs", "1", "--batch-size", "128"]
 SMALLER = {
     "audit": ["--pairs", "50"],
     "compare": [*SMALL_MODEL, "--folds", "2", "--repeats", "1"],
     "reproduce": ["--scale", "smoke", "--epochs", "1", "--repeats", "1", "--folds", "2"],
     "train": SMALL_MODEL,
 }
-# Directives whose text is no code; others have colons, so that blocks in them are found.
+# Directives whose text is not code; others are written with colons, and blocks in them are found.
 DIRECTIVES = {"{toctree}", "{literalinclude}", "{include}", "{eval-rst}", "{automodule}"}
 # What the README leaves to its reader: names, and files of molecules.
 README = """
@@ -71,14 +71,14 @@ def workplace(tmp_path, monkeypatch):
     monkeypatch.delenv("IFMIXUP_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "100")
-    for place in (
+    for engine in (
         "ifmixup.study.compare.LocalEngine",
-        "ifmixup.cli.engine_options.LocalEngine",
+        "ifmixup.study.engines.local.LocalEngine",
         "ifmixup.study.engines.ray.RayEngine",
     ):
-        monkeypatch.setattr(place, HereWhatever)
+        monkeypatch.setattr(engine, HereWhatever)
     # A page may register a method, which no other page should know.
-    monkeypatch.setattr(registry, "_METHODS", dict(registry._METHODS))
+    monkeypatch.setattr(METHODS, "_classes", dict(METHODS._classes))
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     (tmp_path / "docs" / "images").mkdir(parents=True)
     return tmp_path
@@ -93,7 +93,7 @@ def test_every_block_of_a_page_runs(name, workplace, monkeypatch):
         for file, text in MOLECULES.items():
             Path(file).write_text(text)
         real = ifmixup.compare
-        small = {"epochs": 1, "folds": 2, "hidden": 8, "layers": 2, "name": "small"}
+        small = {"epochs": 1, "folds": 2, "name": "small"}
         monkeypatch.setattr(
             ifmixup, "compare", lambda *a, **k: real(*a, **k, **small), raising=False
         )
@@ -102,9 +102,11 @@ def test_every_block_of_a_page_runs(name, workplace, monkeypatch):
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
             if block.language == "python":
-                write(block)
-                code = "\n" * (block.line - 1) + block.text  # so that errors name the line
-                exec(compile(code, str(ROOT / name), "exec"), namespace)
+                file = write(block)
+                code = "\n" * (block.line - 1) + block.text  # errors then name the line
+                if file is not None:
+                    code = file.read_text(encoding="utf-8")
+                exec(compile(code, str(file or ROOT / name), "exec"), namespace)
             elif block.language in SHELLS:
                 for command in commands(block):
                     run(command, where)
@@ -133,12 +135,15 @@ def run(command, where):
 
 
 def write(block):
-    """Keep a file that a page shows."""
+    """Write the file that a page shows, and return its path; None for any other block."""
     found = file_of(block)
-    if found is not None:
-        Path(found[0]).write_text(found[1], encoding="utf-8")
-        if block.language == "toml":
-            read_config(Path(found[0]))
+    if found is None:
+        return None
+    path = Path(found[0]).absolute()
+    path.write_text(found[1], encoding="utf-8")
+    if block.language == "toml":
+        read_config(path)
+    return path
 
 
 def is_left_out(command):

@@ -8,4 +8,5 @@ def test_pyg_s_gcn_reads_the_weights_and_learns(example, capsys):
     assert losses[-1] < 0.9 * CONSTANT < losses[0]
     printed = capsys.readouterr().out
     assert "The model reads edge_weight" in printed
+    assert "It reads node_weight too" in printed
     assert f"test accuracy {accuracy:.3f}" in printed

@@ -221,7 +221,7 @@ def test_a_model_can_be_run_in_two_parts(make, run, graphs, jk, weighted, stop):
 @pytest.mark.parametrize("readout", ["sum", "mean"])
 @pytest.mark.parametrize("jk", ["last", "sum"])
 def test_mixed_node_states_count_once_in_readout(make, graphs, readout, jk):
-    """States of two graphs, padded with zeros and mixed; without layers after, READOUT is linear."""
+    """States of two graphs, padded with zeros and mixed; no layer follows."""
     model = make(jk=jk, readout=readout).eval()
     lam, batch = 0.7, torch.zeros(3, dtype=torch.long)
     edges, attr = graphs.edge_index[:, :0], graphs.edge_attr[:0]

@@ -400,7 +400,7 @@ MAIN = """
 
     # no guard: workers do not import the script again
     found = ifmixup.compare("MUTAG", models=[Net], methods=["none", Noise], folds=2, epochs=1,
-                            workers=2, folder=sys.argv[1], progress=False)
+                            workers=1, folder=sys.argv[1], progress=False)
     print(len(found.runs), len(found.failed), [row.trial.name for row in found.rows])
 """
 
@@ -454,7 +454,7 @@ def test_labels_at_random_give_no_more_than_the_majority_class(tmp_path):
         folder=tmp_path,
         engine=Here(),
         progress=False,
-        settings=Settings(epochs=25),
+        settings=Settings(epochs=15),
         hidden_channels=16,
         num_layers=3,
     )

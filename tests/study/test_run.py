@@ -7,7 +7,7 @@ from ifmixup.components import ClassSpec
 from ifmixup.data import load
 from ifmixup.errors import ComponentError, InputError, TrainingError
 from ifmixup.study.compare import plan
-from ifmixup.study.run import Runner, changed_code
+from ifmixup.study.run import Runner, changed_code, check_study
 from ifmixup.study.splits import make_splits
 from ifmixup.study.store import Store
 from ifmixup.training.packed import pack
@@ -111,24 +111,19 @@ class Wide(Net):
             raise ValueError("too wide")
 
 
-def test_every_candidate_is_checked(mutag, tmp_path):
-    with Store(tmp_path) as store:
-        runner = Runner(store, Here(), [mutag])
-        runner.check(planned(mutag, ("gcn", Wide), grid={"width": [2, 4]}))
-        with pytest.raises(ComponentError, match="too wide"):
-            runner.check(planned(mutag, ("gcn", Wide), grid={"width": [2, 4, 16]}))
-        assert store.keys() == set()
+def test_every_candidate_is_checked(mutag):
+    data = {mutag[0].fingerprint: mutag[0]}
+    check_study(planned(mutag, ("gcn", Wide), grid={"width": [2, 4]}), data)
+    with pytest.raises(ComponentError, match="too wide"):
+        check_study(planned(mutag, ("gcn", Wide), grid={"width": [2, 4, 16]}), data)
 
 
-def test_settings_that_the_task_does_not_have_are_refused(tmp_path):
+def test_settings_that_the_task_does_not_have_are_refused():
     values = pack(with_values(20))
     pair = (values, make_splits(values, folds=2))
     study = planned(pair, grid={"label_smoothing": [0.0, 0.1]})
-    with (
-        Store(tmp_path) as store,
-        pytest.raises(InputError, match="label_smoothing is for classes"),
-    ):
-        Runner(store, Here(), [pair]).check(study)
+    with pytest.raises(InputError, match="label_smoothing is for classes"):
+        check_study(study, {values.fingerprint: values})
 
 
 def older(run, kind="model", **changes):

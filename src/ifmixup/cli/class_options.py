@@ -61,19 +61,23 @@ def split_options(
     several = list(components)
     found: dict[str, Plain] = {}
     for word, texts in _grouped(unknown):
+        _check_free(word, several)
         name, flag = _named(word, several, others)
         if name in found:
             raise InputError(f"--{_dashed(name)} was given twice. Leave one out.")
         found[name] = _value(name, flag, texts, several)
-        for each in several:
-            if name in (plain := each.default_options()) and (
-                dict(each.spec.options)[name] != plain[name]
-            ):
-                raise InputError(
-                    f"The variant {each.name!r} sets {name}, and --{_dashed(name)} would change "
-                    f"it. Leave one out, or make every value a variant of its own."
-                )
     return found
+
+
+def _check_free(word: str, components: Sequence[Component]) -> None:
+    """Check that an option is not set by the variants themselves; others may take it."""
+    name = word.lstrip("-").removeprefix("no-").replace("-", "_")
+    setting = [each.name for each in components if name in each.fixed]
+    if setting and not any(each.takes(name) for each in components):
+        raise InputError(
+            f"The variant {setting[0]!r} sets {name} itself, and {word} would not change it. Leave "
+            f"one out, or make every value a variant of its own."
+        )
 
 
 def _grouped(words: Sequence[str]) -> list[tuple[str, list[str]]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,6 +24,7 @@ from ifmixup.cli.options import (
     shareable,
     typed,
 )
+from ifmixup.errors import InputError
 
 _GROUP = tyro.conf.arg(name="")
 
@@ -92,6 +94,11 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
         return 0
     from ifmixup.study.compare import compare as run_compare
 
+    for name in changes.keys() & signature(run_compare).parameters.keys():
+        raise InputError(
+            f"ifmixup.compare has an argument {name!r} of its own. Rename the option of the class, "
+            f"or set it in a variant: 'Net({name}=...)'."
+        )
     console = PlainConsole()
     dataset = options.reading.load(options.source, options.root)
     print_skipped(dataset, console)

@@ -86,8 +86,8 @@ def reproduce(options: ReproduceOptions, class_options: Sequence[str] = ()) -> i
     models, methods = resolve_components(
         dict.fromkeys(v.model for v in variants), dict.fromkeys(v.method for v in variants)
     )
-    changes = split_options(class_options, [*models, *methods], vars(options))
-    changes = typed(options.settings) | changes
+    changes: dict[str, Any] = typed(options.settings)
+    changes |= split_options(class_options, [*models, *methods], vars(options))
     size: dict[str, Any] = {
         "repeats": options.repeats,
         "folds": options.folds,

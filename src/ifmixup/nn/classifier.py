@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from typing import Any
 
@@ -10,6 +9,7 @@ from torch import Tensor, nn
 from torch_geometric.nn.inits import reset
 
 from ifmixup.errors import unknown_name
+from ifmixup.nn.inputs import forward_names
 from ifmixup.nn.norm import weigh_nodes
 from ifmixup.nn.readout import READOUTS, ReadoutName
 
@@ -59,7 +59,7 @@ class Classifier(nn.Module):
         self.encoder, self.readout = encoder, readout
         self.dropout = nn.Dropout(dropout)
         self.lin = nn.Linear(hidden_channels, out_channels)
-        named = inspect.signature(encoder.forward).parameters
+        named = forward_names(encoder)
         optional = ("edge_weight", "edge_attr", "batch", "batch_size", "node_weight")
         self._takes = [
             name

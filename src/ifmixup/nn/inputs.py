@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from itertools import takewhile
 from typing import Any
 
 import torch
+import torch_geometric.nn as pyg
 from torch import Tensor, nn
+from torch_geometric.data import Data
 
 from ifmixup.components import user_code
 from ifmixup.errors import InputError, ModelError
 from ifmixup.graphs import Graphs
 from ifmixup.nn.aggregate import Neighbours
+
+Call = Callable[[nn.Module, Any], Any]
+CALL_HINT = "check_model(model, batch, call=lambda model, batch: model(batch.x, ...))"
 
 
 class GraphsModel:
@@ -37,7 +44,7 @@ class GraphsModel:
         self.undirected, self.node_weight = undirected, node_weight
         self._inner = unwrap(model)
         self._is_ours = isinstance(self._inner, GraphModel)
-        self._named = _named_arguments(self._inner.forward)
+        self._named = forward_names(self._inner)
 
     def __call__(self, graphs: Graphs) -> Tensor:
         """The logits ``[B, C]``."""
@@ -52,8 +59,9 @@ class GraphsModel:
 
     def classify(self, h: Tensor) -> Tensor:
         """From what :meth:`embed` gives to logits ``[B, C]``."""
+        function = self._find("classify")
         with user_code(f"{type(self._inner).__name__}.classify", type(self._inner)):
-            return self._find("classify")(h)
+            return function(h)
 
     def encode(
         self, graphs: Graphs, *, start: int = 0, stop: int | None = None, **options: Any
@@ -151,9 +159,75 @@ def unwrap(model: nn.Module) -> nn.Module:
             return model
 
 
+def forward_names(model: nn.Module) -> set[str]:
+    """The names of the arguments that a model's ``forward`` takes."""
+    if isinstance(model, pyg.Sequential):  # whose forward may be (*args, **kwargs)
+        return set(model.signature.param_dict)
+    return _named_arguments(model.forward)
+
+
 def _named_arguments(function: Any) -> set[str]:
     parameters = inspect.signature(function).parameters.values()
     return {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+
+
+def find_call(model: nn.Module, batch: Data, advice: str) -> tuple[Call, str]:
+    """How to call a model with a batch of PyG's, by the names in its ``forward``; and in words.
+
+    Each parameter gets what the batch has under its name, a ``forward(data)`` the batch itself.
+
+    Args:
+        model: The model.
+        batch: The graphs; they have ``edge_weight``.
+        advice: What to do with a model that takes no edge weights, for the error.
+    """
+    parameters = inspect.signature(model.forward).parameters.values()
+    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    needed = [p.name for p in parameters if p.name in names and p.default is p.empty]
+    takes_any = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    shown = f"forward({', '.join(names)})"
+
+    by_position = names[3:4] == ["batch"] and not {"edge_weight", "edge_attr"} & set(names)
+    if (not names and takes_any) or (by_position and set(needed) <= set(names[:4])):
+        four = ("x", "edge_index", "edge_weight", "batch")
+        return lambda m, b: m(*(b.get(name) for name in four)), f"model({', '.join(four)})"
+    if len(needed) == 1 and "edge_index" not in names and "edge_weight" not in names:
+        return lambda m, b: m(b), "model(batch)"
+
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        names = list(dict.fromkeys([*names, "edge_weight"]))
+    source = {name: name for name in (*needed, "edge_weight", "batch") if name in names}
+    if "node_weight" in names and batch.get("node_weight") is not None:
+        source["node_weight"] = "node_weight"
+    if getattr(model, "edge_dim", None) and "edge_attr" in names:
+        source["edge_attr"] = "edge_attr"  # optional in the signature, but this one needs it
+    if "edge_weight" not in names:
+        if "edge_attr" in names and batch.edge_attr is None:
+            source["edge_attr"] = "edge_weight"
+        else:
+            raise ModelError(
+                f"The model takes no edge_weight: {shown}. {advice} If the weights go "
+                f"in under another name, say how: {CALL_HINT}"
+            )
+    missing = [name for name, key in source.items() if batch.get(key) is None]
+    if missing and missing != ["batch"]:
+        raise ModelError(
+            f"The model needs {', '.join(missing)}, which the batch does not have: {shown}. "
+            f"Say how it is called: {CALL_HINT}"
+        )
+
+    def by_name(model: nn.Module, batch: Data) -> Any:
+        values = {name: batch.get(key) for name, key in source.items()}
+        if source.get("edge_attr") == "edge_weight":
+            values["edge_attr"] = values["edge_attr"].view(-1, 1)
+        return model(**values)
+
+    order = [name for name in names if name in source]
+    # By position as long as no parameter is left out; what comes after one must be named.
+    same = (a == b and source[a] == a for a, b in zip(order, names, strict=False))
+    count = len(list(takewhile(bool, same)))
+    shown = ", ".join([*order[:count], *(f"{n}={source[n]}" for n in order[count:])])
+    return by_name, f"model({shown})"
 
 
 def check_nodes(

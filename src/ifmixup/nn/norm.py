@@ -24,12 +24,11 @@ class NodeWeight:
         self.weight = weight
         wide = widened(weight)
         total: Any = wide.sum()
-        self.too_few = False  # for a variance, as far as can be told without a device sync
-        self.counts: Tensor | None = None  # where it cannot be told: 1, or 0 for too few
         self.unbiased: Any
-        if _can_look(weight) and not weight.requires_grad:
-            total = float(total)
-            self.too_few = total <= 1
+        self.total: float | None = None  # where it can be told without a device sync
+        self.counts: Tensor | None = None  # where it cannot: 1, or 0 with too few for a variance
+        if _can_look(weight):
+            self.total = total = float(total)
             self.share = wide / max(total, 1.0)
             self.unbiased = total / (total - 1) if total > 1 else 1.0
         else:
@@ -37,6 +36,7 @@ class NodeWeight:
             self.share = wide * (self.counts / total.clamp(min=1))
             total = total.detach()  # of the running statistics
             self.unbiased = total / (total - 1).clamp(min=torch.finfo(wide.dtype).eps)
+        self.column = self.share.unsqueeze(-1)
 
     @staticmethod
     def of(weight: Tensor | NodeWeight | None) -> NodeWeight | None:
@@ -47,14 +47,15 @@ class NodeWeight:
         """
         if weight is None or isinstance(weight, NodeWeight):
             return weight
-        if _can_look(weight) and not weight.requires_grad and bool((weight == 1).all()):
+        if _can_look(weight) and bool((weight == 1).all()):
             return None
         return NodeWeight(weight)
 
 
-def _can_look(values: Tensor) -> bool:
-    """Whether values can be read without a device having to wait."""
-    return values.device.type == "cpu" and not torch.compiler.is_compiling()
+def _can_look(weight: Tensor) -> bool:
+    """Whether numbers can be read here and now, and need no gradient."""
+    is_here = weight.device.type == "cpu" and not torch.compiler.is_compiling()
+    return is_here and not weight.requires_grad
 
 
 class BatchNorm(nn.BatchNorm1d):
@@ -91,9 +92,10 @@ class BatchNorm(nn.BatchNorm1d):
         use_batch = False
         if self.training and x.size(0) > 1:  # a branch: a compiled size gives no plain bool
             weight = self._node_weight if node_weight is None else NodeWeight(node_weight)
-            if weight is not None and not weight.too_few:
+            if weight is None:
+                use_batch = True
+            elif weight.total is None or weight.total > 1:
                 return self._weighted(x, weight)
-            use_batch = weight is None
         momentum = self.momentum
         if momentum is None:
             momentum = 0.0
@@ -111,90 +113,71 @@ class BatchNorm(nn.BatchNorm1d):
         )
 
     def _weighted(self, x: Tensor, node_weight: NodeWeight) -> Tensor:
-        weight, bias = self.weight, self.bias
-        if x.dtype != weight.dtype or x.dtype.itemsize <= 2:
-            # Statistics of 16-bit numbers are computed in 32 bits, as torch does.
-            wide = widened(x)
-            return self._apply_weighted(
-                wide, weight.to(wide.dtype), bias.to(wide.dtype), node_weight
-            ).to(x.dtype)
-        return self._apply_weighted(x, weight, bias, node_weight)
+        weight, step, counts = self.weight, self.momentum, node_weight.counts
+        is_plain = counts is None and step is not None
+        if is_plain and x.dtype == weight.dtype == node_weight.share.dtype:
+            stats = (self.running_mean, self.running_var, step, self.eps)
+            return _Normalise.apply(x, weight, self.bias, (node_weight, *stats))
 
-    def _apply_weighted(
-        self, x: Tensor, weight: Tensor, bias: Tensor, node_weight: NodeWeight
-    ) -> Tensor:
-        if torch.compiler.is_compiling() or node_weight.share.requires_grad:
-            return _normalise(x, weight, bias, (self, node_weight))[0]
-        return _Normalise.apply(x, weight, bias, (self, node_weight))
+        # Everything else: other devices, torch.compile, 16 bits (statistics in 32, as torch does).
+        wide = widened(x)
+        mean = batch_mean = _sum_nodes(wide, node_weight)
+        if counts is not None:
+            mean = self.running_mean.to(wide.dtype).lerp(mean, counts.to(wide.dtype))
+        centred = wide - mean
+        var = batch_var = _sum_nodes(centred.square(), node_weight)
+        if counts is not None:
+            var = self.running_var.to(wide.dtype).lerp(var, counts.to(wide.dtype))
+        factor = (var + self.eps).rsqrt() * weight.to(wide.dtype)
+        with torch.no_grad():
+            self._follow(batch_mean, batch_var * node_weight.unbiased, counts)
+        return torch.addcmul(self.bias.to(wide.dtype), centred, factor).to(x.dtype)
 
-    def _follow(self, mean: Tensor, var: Tensor, node_weight: NodeWeight) -> None:
-        """Move the running statistics towards those of a batch."""
+    def _follow(self, mean: Tensor, var: Tensor, counts: Tensor | None) -> None:
+        """Move the running statistics towards those of a batch, unless it does not count."""
         step: Any = self.momentum
         if step is None:
-            counts = node_weight.counts
             self.num_batches_tracked.add_(1 if counts is None else counts.long())
             step = (1 / self.num_batches_tracked.clamp(min=1)).to(mean.dtype)
-        if node_weight.counts is not None:
-            step = step * node_weight.counts.to(mean.dtype)
-        for running, value in (
-            (self.running_mean, mean),
-            (self.running_var, var * node_weight.unbiased),
-        ):
-            if running.dtype == value.dtype:
-                running.lerp_(value, step)
-            else:
-                running.copy_(running.to(value.dtype).lerp(value, step))
+        if counts is not None:
+            step = step * counts.to(mean.dtype)
+        for running, value in ((self.running_mean, mean), (self.running_var, var)):
+            running.copy_(running.to(value.dtype).lerp(value, step))
 
 
-def _normalise(
-    x: Tensor, weight: Tensor, bias: Tensor, rest: tuple[BatchNorm, NodeWeight]
-) -> tuple[Tensor, ...]:
-    """The result, and of the way there: centred x, one over its deviation, their factors."""
-    norm, node_weight = rest
-    share, counts = node_weight.share, node_weight.counts
-    if share.dtype != x.dtype:
-        share = share.to(x.dtype)
-    mean = batch_mean = _sum_nodes(x, share)
-    if counts is not None:
-        mean = norm.running_mean.to(x.dtype).lerp(mean, counts.to(x.dtype))
-    centred = x - mean
-    var = batch_var = _sum_nodes(centred.square(), share)
-    if counts is not None:
-        var = norm.running_var.to(x.dtype).lerp(var, counts.to(x.dtype))
-    if torch.is_grad_enabled():
-        batch_mean, batch_var = batch_mean.detach(), batch_var.detach()
-    norm._follow(batch_mean, batch_var, node_weight)
-    scale = (var + norm.eps).rsqrt_()
-    factor = scale * weight
-    return torch.addcmul(bias, centred, factor), centred, scale, factor, share
-
-
-def _sum_nodes(x: Tensor, share: Tensor) -> Tensor:
-    if x.device.type == "cpu":
-        return torch.mv(x.t(), share)  # the fastest here; on a GPU, autocast makes it 16 bits
-    return (x * share.unsqueeze(-1)).sum(0)
+def _sum_nodes(x: Tensor, node_weight: NodeWeight) -> Tensor:
+    return (x * node_weight.column.to(x.dtype)).sum(0)
 
 
 class _Normalise(torch.autograd.Function):
-    """The derivatives of :func:`_normalise`, in few passes over the nodes."""
+    """Weighted batch norm in few passes over the nodes, each a kernel of its own on a CPU."""
 
     @staticmethod
-    def forward(ctx: Any, *arguments: Any) -> Tensor:
-        out, *rest = _normalise(*arguments)
-        ctx.save_for_backward(*rest)
-        return out
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor, rest: tuple[Any, ...]) -> Tensor:
+        node_weight, running_mean, running_var, step, eps = rest
+        share = node_weight.share
+        mean = torch.mv(x.t(), share)
+        centred = x - mean
+        out = centred.square()
+        var = torch.mv(out.t(), share)
+        scale = (var + eps).rsqrt_()
+        factor = scale * weight
+        running_mean.lerp_(mean, step)
+        running_var.lerp_(var.mul_(node_weight.unbiased), step)
+        ctx.save_for_backward(centred, scale, factor, node_weight.column)
+        return torch.addcmul(bias, centred, factor, out=out)  # new memory costs more than numbers
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         if torch.is_grad_enabled():
             raise NotImplementedError("BatchNorm with node weights has no second derivatives.")
         (grad,) = grads
-        centred, scale, factor, share = ctx.saved_tensors
-        grad_bias = grad.sum(0)
-        grad_weight = (grad * centred).sum(0).mul_(scale)
+        centred, scale, factor, column = ctx.saved_tensors
+        grad_bias, grad_x = grad.sum(0), grad * centred
+        grad_weight = grad_x.sum(0).mul_(scale)
         # γ/σ (g_i − w_i / Σw (Σ_j g_j + x̂_i Σ_j g_j x̂_j)) with x̂ = (x − μ) / σ
-        common = torch.addcmul(factor * grad_bias, centred, factor * scale * grad_weight)
-        grad_x = (grad * factor).sub_(common.mul_(share.unsqueeze(-1)))
+        torch.addcmul(grad_bias, centred, grad_weight * scale, out=grad_x)
+        torch.addcmul(grad, grad_x, column, value=-1, out=grad_x).mul_(factor)
         return grad_x, grad_weight, grad_bias, None
 
 
@@ -222,11 +205,11 @@ class weigh_nodes:
 
     def __enter__(self) -> None:
         for norm in self.norms:
-            norm._node_weight = self.weight
+            object.__setattr__(norm, "_node_weight", self.weight)  # past torch's, which is slow
 
     def __exit__(self, *error: object) -> None:
         for norm in self.norms:
-            norm._node_weight = None
+            object.__setattr__(norm, "_node_weight", None)
 
 
 def make_norm(norm: str, channels: int) -> nn.Module:

@@ -20,7 +20,7 @@ from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine, Task
 from ifmixup.study.grid import PAPER_GRID, check_names, expand
 from ifmixup.study.halving import NOTE, halve
-from ifmixup.study.run import Runner
+from ifmixup.study.run import Runner, check_study
 from ifmixup.study.splits import Splits, make_splits
 from ifmixup.study.store import Store
 from ifmixup.study.study import Candidate, Study, Trial, load_studies, make_trial, save_studies
@@ -231,6 +231,11 @@ def joined(earlier: Study, later: Study) -> Study | None:
     return replace(later, trials=tuple(trials), notes=notes)
 
 
+def continued(study: Study, earlier: Sequence[Study]) -> Study:
+    """The study, joined with the part of the same experiment that is among earlier studies."""
+    return next((both for each in earlier if (both := joined(each, study)) is not None), study)
+
+
 def reproduce(
     plan: Plan,
     folder: Path,
@@ -260,10 +265,10 @@ def reproduce(
             plan = replace(plan, studies=tuple(studies))
         if runner.pending(plan.specs()):
             for study in plan.studies:
-                runner.check(study)
+                check_study(study, runner.data)
         for _, splits in plan.data:
             splits.save_in(folder)
-        whole = [_continued(study, load_studies(folder)) for study in plan.studies]
+        whole = [continued(study, load_studies(folder)) for study in plan.studies]
         save_studies(folder, whole)  # before the runs, for a report of a study that is stopped
         runner.execute(plan.specs())
         return [
@@ -338,11 +343,6 @@ def _candidates(
         if search != "none" and not set(names.split(",")) & set(given)
     }
     return expand(start.settings, start.model, start.method, grid)
-
-
-def _continued(study: Study, earlier: Sequence[Study]) -> Study:
-    """The study, joined with the part of the same experiment that a folder has."""
-    return next((both for each in earlier if (both := joined(each, study)) is not None), study)
 
 
 def _identity(trial: Trial) -> tuple[str, str, str]:

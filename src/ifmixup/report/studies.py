@@ -160,8 +160,8 @@ def gather(folders: Sequence[Path], command: str = "") -> Studies:
         raise InputError(f"A report needs the folder of a study. {_WHAT_TO_DO}")
     found: dict[str, Comparison] = {}
     unknown, notes = [], []
-    places = list({folder.resolve(): folder for folder in folders}.values())
-    for folder in places:
+    unique = list({folder.resolve(): folder for folder in folders}.values())
+    for folder in unique:
         name, studies = folder.resolve().name, load_studies(folder)
         if studies and not (folder / RUNS).exists():  # stopped before the first run
             for study in studies:
@@ -186,7 +186,7 @@ def gather(folders: Sequence[Path], command: str = "") -> Studies:
     comparisons = sorted(found.values(), key=_order)
     titles, names = _titles(comparisons), _names(comparisons)
     shown = [ShownStudy(c, n, t) for c, n, t in zip(comparisons, names, titles, strict=True)]
-    return Studies(shown, unknown, [each.resolve().name for each in places], notes, command)
+    return Studies(shown, unknown, [each.resolve().name for each in unique], notes, command)
 
 
 def _identity(study: Study) -> str:

@@ -20,9 +20,9 @@ from ifmixup.study.engines.local import LocalEngine
 from ifmixup.study.grid import Grid, check_grid, check_names, expand, load_grid
 from ifmixup.study.halving import NOTE, SEARCHES, halve
 from ifmixup.study.protocols import needs_validation
-from ifmixup.study.run import Runner, changed_code
+from ifmixup.study.run import Runner, changed_code, check_study
 from ifmixup.study.splits import Splits, load_splits, make_splits, own_splits
-from ifmixup.study.store import Store
+from ifmixup.study.store import FILE_NAME, Store
 from ifmixup.study.study import Study, make_trial, save_studies
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import starting_point
@@ -113,12 +113,16 @@ def compare(
         changes=changes,
     )
     place = Path(folder) if folder is not None else DEFAULT_FOLDER / folder_name(study.name)
+    by_fingerprint = {data.fingerprint: data}
+    is_new = not (place / FILE_NAME).exists()
+    if is_new:  # a study that cannot be run leaves nothing behind
+        check_study(study, by_fingerprint)
     with Store(place) as store:
         runner = Runner(
             store, runner_engine, [(data, cut)], retry_failed=retry_failed, progress=progress
         )
-        if runner.pending(study.specs()):
-            runner.check(study)
+        if not is_new and runner.pending(study.specs()):
+            check_study(study, by_fingerprint)
         notes = (*changed_code(study, store), *study.notes)
         study = replace(study, notes=notes, config=dict(config or {}))
         cut.save_in(place)

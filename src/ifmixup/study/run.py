@@ -50,23 +50,6 @@ class Runner:
         wanted = {spec.key: spec for spec in specs}
         return [(s, self.folds[s.split]) for key, s in wanted.items() if key not in there]
 
-    def check(self, study: Study) -> None:
-        """Check every model and method of a study on its data, before the first run.
-
-        Raises:
-            IfmixupError: If a class cannot be built, called or trained; nothing is stored.
-        """
-        seen = set()
-        for trial in study.trials:
-            for each in trial.candidates:
-                # Of the settings only these decide whether a training can begin.
-                own = each.settings
-                kind = (own.use_edge_attr, own.label_smoothing > 0, own.recompute_bn)
-                what = (trial.data, each.model, each.method, kind)
-                if what not in seen:
-                    seen.add(what)
-                    preflight(each.settings, each.model, each.method, self.data[trial.data])
-
     def execute(self, specs: Sequence[RunSpec]) -> None:
         """Run what the store does not have of ``specs``."""
         tasks = self.pending(specs)
@@ -81,6 +64,28 @@ class Runner:
                 with closing(self.engine.execute(mine, self.data[data], watcher)) as outcomes:
                     for outcome in outcomes:
                         self.store.add(outcome)
+
+
+def check_study(study: Study, data: Mapping[str, PackedDataset]) -> None:
+    """Check every model and method of a study on its data, before the first run.
+
+    Args:
+        study: The study.
+        data: Its datasets, by fingerprint.
+
+    Raises:
+        IfmixupError: If a class cannot be built, called or trained.
+    """
+    seen = set()
+    for trial in study.trials:
+        for each in trial.candidates:
+            # Of the settings only these decide whether a training can begin.
+            own = each.settings
+            kind = (own.use_edge_attr, own.label_smoothing > 0, own.recompute_bn)
+            what = (trial.data, each.model, each.method, kind)
+            if what not in seen:
+                seen.add(what)
+                preflight(each.settings, each.model, each.method, data[trial.data])
 
 
 def changed_code(study: Study, store: Store) -> list[str]:

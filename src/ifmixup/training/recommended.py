@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ifmixup.components import Component, foreign
+from ifmixup.components import Component, foreign, set_options
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.settings import Settings, setting_types
 from ifmixup.training.trainer import with_edge_attr
@@ -50,8 +50,8 @@ def recommended(data: PackedDataset, model: Component, method: Component) -> Rec
     ratio = found.get("ratio", {})
     return Recommendation(
         settings,
-        model.with_options(**_not_set(model, options)),
-        method.with_options(**_not_set(method, ratio)) if all(map(method.takes, ratio)) else method,
+        set_options([model], options)[0],
+        set_options([method], ratio)[0] if all(map(method.takes, ratio)) else method,
         f"recommended for {data.name} and {model.spec.class_name}",
     )
 
@@ -79,20 +79,9 @@ def starting_point(
     own = {name: value for name, value in changes.items() if name in setting_types()}
     options = {name: value for name, value in changes.items() if name not in own}
     start = recommended(data, model, method)
-    changed_model = start.model.with_options(**_not_set(model, options))
-    changed_method = start.method.with_options(**_not_set(method, options))
+    changed_model, changed_method = set_options([start.model, start.method], options)
     base = with_edge_attr((settings or start.settings).with_(**own), model.spec, data)
     return Recommendation(base, changed_model, changed_method, start.origin)
-
-
-def _not_set(component: Component, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of ``options`` that a component takes and that its user has not set."""
-    plain, given = component.default_options(), dict(component.spec.options)
-    return {
-        name: value
-        for name, value in options.items()
-        if component.takes(name) and given.get(name) == plain.get(name)
-    }
 
 
 @cache

@@ -7,10 +7,11 @@ import pytest
 import torch
 
 from ifmixup.data import load
-from ifmixup.study.engines import worker_process
-from ifmixup.training import Fold, RunSpec, Settings, pack, run
-
-SMALL = Settings(model="gin", method="ifmixup", epochs=2, hidden=8, layers=2)
+from ifmixup.study.engines import local
+from ifmixup.training.packed import pack
+from ifmixup.training.run import run
+from ifmixup.training.run_spec import Fold, RunSpec
+from tiny import parts
 
 
 class Log:
@@ -43,11 +44,12 @@ def mutag():
 def make_task(mutag):
     """A task on MUTAG; other folds have other graphs."""
 
-    def make(fold, protocol="holdout", **changes):
-        settings = SMALL.with_(**changes)
-        graphs = torch.randperm(len(mutag), generator=torch.Generator().manual_seed(fold))
-        spec = RunSpec("MUTAG", mutag.fingerprint, settings, protocol, 0, fold, f"split{fold}", 0)
-        return spec, Fold(graphs[40:], graphs[20:40], graphs[:20])
+    def make(number, model="gin", method="ifmixup", **changes):
+        generator = torch.Generator().manual_seed(number)
+        graphs = torch.randperm(len(mutag), generator=generator).tolist()
+        fold = Fold(0, number, tuple(graphs[40:]), tuple(graphs[20:40]), tuple(graphs[:20]))
+        settings = parts(model, method, **{"epochs": 2, **changes})
+        return RunSpec("MUTAG", mutag.fingerprint, fold.fingerprint, 0, 0, number, *settings), fold
 
     return make
 
@@ -71,10 +73,8 @@ def fake_worker(tmp_path, monkeypatch):
     def put(text):
         script = tmp_path / "worker.py"
         script.write_text(textwrap.dedent(text))
-        real = worker_process.command
-        monkeypatch.setattr(
-            worker_process, "command", lambda path: [real(path)[0], str(script), str(path)]
-        )
+        real = local.command
+        monkeypatch.setattr(local, "command", lambda path: [real(path)[0], str(script), str(path)])
 
     return put
 

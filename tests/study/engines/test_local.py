@@ -10,10 +10,11 @@ from dataclasses import replace
 import psutil
 import pytest
 import torch
-from ifmixup.training.versions import versions
 
 from ifmixup.errors import InputError, StoreError
 from ifmixup.study.engines.local import LocalEngine
+from ifmixup.training.run import versions
+from own_classes import Net, Noise
 
 
 @pytest.fixture(autouse=True)
@@ -26,6 +27,12 @@ def temporary(tmp_path, monkeypatch):
     assert list(folder.iterdir()) == []
 
 
+def without_validation(task):
+    spec, fold = task
+    fold = fold.without_validation
+    return replace(spec, split=fold.fingerprint), fold
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 def test_the_numbers_do_not_depend_on_the_workers(
     workers, make_task, mutag, expected, numbers, children
@@ -34,17 +41,18 @@ def test_the_numbers_do_not_depend_on_the_workers(
         make_task(0),
         make_task(1, learning_rate=1e30),
         make_task(2, model="gcn", method="drop_edge"),
-        make_task(3, protocol="paper", method="mixup_graph"),
+        without_validation(make_task(3, method="mixup_graph")),
+        make_task(5, Net, Noise, std=0.5),
     ]
     spec, fold = make_task(4)
-    bad = (spec, replace(fold, train=torch.tensor([10_000])))
+    bad = (spec, replace(fold, train=(10_000,)))
     found = {o.spec: o for o in LocalEngine(workers).execute([bad, *tasks], mutag)}
-    assert len(found) == 5
+    assert len(found) == 6
     failed = found.pop(tasks[1][0])
     assert failed.result is None
     assert failed.error.startswith("TrainingError: The training loss is nan in epoch 1.")
     assert found.pop(spec).error.startswith("IndexError: ")  # there is no such graph
-    for task in (tasks[0], tasks[2], tasks[3]):
+    for task in (tasks[0], tasks[2], tasks[3], tasks[4]):
         outcome = found[task[0]]
         assert outcome.error is None
         assert numbers(outcome.result) == expected(task)
@@ -88,10 +96,13 @@ def test_a_killed_parent_takes_its_workers_along(tmp_path, temporary):
     script = tmp_path / "script.py"
     script.write_text(
         textwrap.dedent("""
-            import psutil, torch
+            import psutil
+            from ifmixup.components import resolve
             from ifmixup.data import load
             from ifmixup.study.engines.local import LocalEngine
-            from ifmixup.training import Fold, RunSpec, Settings, pack
+            from ifmixup.training.packed import pack
+            from ifmixup.training.run_spec import Fold, RunSpec
+            from ifmixup.training.settings import Settings
 
             class Tell:
                 def started(self, spec):
@@ -100,9 +111,10 @@ def test_a_killed_parent_takes_its_workers_along(tmp_path, temporary):
                 def finished(self, outcome): pass
 
             data = pack(load("MUTAG"))
-            fold = Fold(torch.arange(100), torch.arange(100, 120), torch.arange(120, 188))
-            settings = Settings(epochs=100_000, hidden=8, layers=1)
-            spec = RunSpec("MUTAG", data.fingerprint, settings, "holdout", 0, 0, "", 0)
+            fold = Fold(0, 0, tuple(range(100)), tuple(range(100, 120)), tuple(range(120, 188)))
+            classes = resolve("model", "gcn").spec, resolve("method", "none").spec
+            settings = Settings(epochs=100_000)
+            spec = RunSpec("MUTAG", data.fingerprint, "", 0, 0, 0, settings, *classes)
             list(LocalEngine(1).execute([(spec, fold)], data, Tell()))
         """)
     )
@@ -134,6 +146,42 @@ def test_arguments_are_checked():
         LocalEngine(workers=0)
     with pytest.raises(InputError, match="retries must be at least 0; got -1"):
         LocalEngine(retries=-1)
-    with pytest.raises(InputError, match="There is no device 'tpu' here"):
+    with pytest.raises(InputError, match="This machine has no device 'tpu'"):
         LocalEngine(device="tpu")
     assert LocalEngine().workers >= 1
+
+
+class Raises(Net):
+    def forward(self, x, edge_index, edge_weight, batch):
+        raise RuntimeError("I will not")
+
+
+class Prints(Net):
+    """Prints what a worker could take for an answer, and reads what is not meant for it."""
+
+    def forward(self, x, edge_index, edge_weight, batch):
+        print('{"result": "from print"}', flush=True)
+        os.write(1, b'{"result": "from write"}\n')
+        assert sys.stdin.read() == ""
+        return super().forward(x, edge_index, edge_weight, batch)
+
+
+class Exits(Net):
+    def forward(self, x, edge_index, edge_weight, batch):
+        sys.exit("enough")
+
+
+class Dies(Net):
+    def forward(self, x, edge_index, edge_weight, batch):
+        print("I am off", file=sys.stderr, flush=True)
+        os._exit(7)
+
+
+def test_whatever_a_users_class_does_the_other_runs_go_on(make_task, mutag, expected, numbers):
+    tasks = [make_task(fold, each) for fold, each in enumerate((Raises, Prints, Exits, Dies, Net))]
+    found = {o.spec.fold: o for o in LocalEngine(1, retries=0).execute(tasks, mutag)}
+    assert "RuntimeError: I will not (test_local.py, line " in found[0].error
+    assert numbers(found[1].result) == expected(make_task(1, Net))
+    assert found[2].error == "SystemExit: enough"
+    assert found[3].error == ("WorkerDied: the worker process ended with exit status 7\nI am off")
+    assert numbers(found[4].result) == expected(tasks[4])

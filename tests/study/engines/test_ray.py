@@ -12,6 +12,7 @@ from ifmixup.errors import InputError, MissingExtraError
 from ifmixup.study.engines import ray as ray_engine
 from ifmixup.study.engines.local import LocalEngine
 from ifmixup.study.engines.ray import RayEngine
+from own_classes import Net, Noise
 
 NODES = 2
 
@@ -71,7 +72,12 @@ def test_on_a_connection_that_is_there(
     ray.init(address=cluster[0].address, log_to_driver=False, logging_level="ERROR")
     try:
         monkeypatch.setattr(ray_engine, "_perform", deadly())
-        tasks = [make_task(0), make_task(1), make_task(2, learning_rate=1e30), make_task(3)]
+        tasks = [
+            make_task(0),
+            make_task(1),
+            make_task(2, learning_rate=1e30),
+            make_task(3, Net, Noise),
+        ]
         found = {o.spec.fold: o for o in RayEngine(retries=1).execute(tasks, mutag, log)}
         assert sorted(found) == [0, 1, 2, 3]
         assert numbers(found[0].result) == expected(tasks[0])

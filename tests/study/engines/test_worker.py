@@ -1,14 +1,13 @@
-"""A real worker, talked to directly."""
+"""A real worker process, talked to directly."""
 
 import signal
 import time
 
 import pytest
 import torch
-from ifmixup.study.engines.messages import order, outcome
-from ifmixup.study.engines.worker_process import WorkerProcess
 
-from ifmixup.study.engines import worker_process
+from ifmixup.study.engines.engine import order, outcome
+from ifmixup.study.engines.local import WorkerProcess, stop
 
 psutil = pytest.importorskip("psutil")
 
@@ -87,5 +86,5 @@ def test_a_worker_from_ready_to_end(
         assert worker.process.wait(5) == 0
         assert not data_file.exists()
     finally:
-        worker_process.stop([worker])
+        stop([worker])
     assert not children()

@@ -15,6 +15,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import degree
 
 from ifmixup.errors import InputError
+from ifmixup.graphs import is_one_hot
 from ifmixup.report.draw.pair import Origin
 
 Colours = NDArray[np.float64]
@@ -79,7 +80,7 @@ def distinguish(x: Tensor, called: str | Sequence[str] = "feature") -> Features:
             f"There are {x.size(1)} feature columns, but {len(called)} names for them."
         )
     rows = x.unique(dim=0) if x.size(1) else x[:1]
-    if _is_one_hot(rows):
+    if is_one_hot(rows):
         rows = rows.flip(0)  # by column
         values = rows.argmax(1).tolist()
         kind = called if isinstance(called, str) else "feature"
@@ -117,10 +118,6 @@ def _colours(values: list[int]) -> Colours:
     return np.array([to_rgb(PALETTE[index]) for index in indices])
 
 
-def _is_one_hot(x: Tensor) -> bool:
-    return bool(((x == 0) | (x == 1)).all() and (x.sum(1) == 1).all())
-
-
 def _one_hot_degrees(graph: Data) -> bool:
     degrees = degree(graph.edge_index[0], graph.num_nodes).long()
-    return _is_one_hot(graph.x) and bool((graph.x.argmax(1) == degrees).all())
+    return is_one_hot(graph.x) and bool((graph.x.argmax(1) == degrees).all())
