@@ -221,7 +221,7 @@ class OldStyle(nn.Module):
         ({"models": ("no_such_file.py:Net",)}, r"no_such_file.py"),
         ({"models": (Net, ifmixup.with_options(Net, width=3))}, "Two models are called 'Net'"),
         ({"models": (Broken,)}, r"Broken.forward returns shape \[2, 2\]|Broken"),
-        ({"models": (Deaf,)}, r"from ifmixup.nn import GINConv"),
+        ({"models": (Deaf,)}, "The model ignores edge_weight.*half of the method is lost"),
         ({"models": (Needs,)}, "needs the option 'width'"),
         ({"models": (Net,), "widht": 3}, "Did you mean 'width'"),
         ({"models": (Net,), "width": "wide"}, "width of Net must be int; got 'wide'"),
@@ -245,10 +245,19 @@ def test_what_makes_no_sense_is_said_before_the_first_run(tmp_path, options, mes
     with pytest.raises(IfmixupError, match=message):
         ifmixup.compare("MUTAG", folder=tmp_path, engine=engine, **{**FEW, **options})
     assert engine.ran == []
-    assert not (tmp_path / "study.json").exists()
-    if (tmp_path / "runs.sqlite").exists():
-        with Store(tmp_path) as store:
-            assert store.keys() == set()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_with_a_study_stays_as_it_was(tmp_path):
+    ifmixup.compare("MUTAG", methods="none", folder=tmp_path, engine=Here(), **TINY)
+    studies = (tmp_path / "study.json").read_text()
+    engine = Here()
+    with pytest.raises(IfmixupError, match="ignores edge_weight"):
+        ifmixup.compare("MUTAG", ("gcn", Deaf), folder=tmp_path, engine=engine, **TINY)
+    assert engine.ran == []
+    assert (tmp_path / "study.json").read_text() == studies
+    with Store(tmp_path) as store:
+        assert len(store.keys()) == 3
 
 
 def test_a_transposed_output_of_as_many_classes_as_graphs(tmp_path):
@@ -308,6 +317,23 @@ def test_variants_of_one_class(tmp_path):
     assert dict(gin.candidates[0].model.options)["num_layers"] == 1
     assert dict(gin.candidates[0].method.options)["alpha"] == 2.0
     assert len(engine.ran) == 12
+
+
+def test_a_variant_keeps_its_options_where_others_choose_from_a_grid(tmp_path):
+    found = ifmixup.compare(
+        "MUTAG",
+        models="gin",
+        methods=("ifmixup", ifmixup.with_options("ifmixup", name="wide", alpha=1, beta=1)),
+        grid={"alpha, beta": [[2, 2], [20, 1]], "dropout": [0.0, 0.1]},
+        folder=tmp_path,
+        engine=Here(),
+        **{**TINY, "folds": 2, "epochs": 1},
+    )
+    chosen = [
+        [dict(each.method.options)["alpha"] for each in trial.candidates]
+        for trial in found.study.trials
+    ]
+    assert chosen == [[2.0, 2.0, 20.0, 20.0], [1.0, 1.0]]
 
 
 NETS = """

@@ -66,7 +66,7 @@ def test_what_the_user_has_set_stays(known):
         with_options("gcn", num_layers=7), with_options("ifmixup", alpha=1.0, name="mine")
     )
     assert (model["num_layers"], model["jk"]) == (7, "sum")
-    assert (method["alpha"], method["beta"]) == (1.0, 3.0)
+    assert (method["alpha"], method["beta"]) == (1.0, 1.0)  # the two belong together
 
 
 def test_a_model_of_ones_own_has_its_own_defaults(known):
