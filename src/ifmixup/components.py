@@ -12,6 +12,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any, TypeVar, get_type_hints
 
 from ifmixup.errors import ComponentError, InputError, InputTypeError, unknown_name
@@ -92,6 +93,11 @@ class Option:
         return self.default is inspect.Parameter.empty
 
 
+@cache
+def _takes_any(cls: type) -> bool:
+    return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(cls).parameters.values())
+
+
 class Registry:
     """The classes of one kind that have a name, and what the library itself gives to each.
 
@@ -109,6 +115,7 @@ class Registry:
         self._home = home
         self._classes: dict[str, type] = {}
         self._defaults: dict[str, dict[str, Plain]] = {}
+        self._options: dict[type, dict[str, Option]] = {}
 
     def register(self, name: str, **defaults: Plain) -> Callable[[C], C]:
         """Class decorator: make a class known as ``name``.
@@ -127,6 +134,7 @@ class Registry:
                     f"name."
                 )
             self._classes[name], self._defaults[name] = cls, defaults
+            self._options.clear()
             return cls
 
         return decorate
@@ -153,6 +161,11 @@ class Registry:
         option. Types come from annotations, else from the default. Defaults come from where the
         class was registered, else from the signature, else from where its nearest base was.
         """
+        if cls not in self._options:  # a grid asks for each of its settings
+            self._options[cls] = self._find_options(cls)
+        return self._options[cls]
+
+    def _find_options(self, cls: type) -> dict[str, Option]:
         try:
             hints = get_type_hints(cls.__init__)  # type: ignore[misc]
         except Exception:  # an annotation may name what exists only while type checking
@@ -205,7 +218,7 @@ class Registry:
 
     def takes_any(self, cls: type) -> bool:
         """Whether a class takes options of any name, by ``**kwargs``."""
-        return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(cls).parameters.values())
+        return _takes_any(cls)
 
 
 MODELS = Registry(

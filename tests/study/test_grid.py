@@ -4,7 +4,7 @@ from ifmixup.components import resolve, with_options
 from ifmixup.errors import InputError
 from ifmixup.study.grid import PAPER_GRID, check_grid, check_names, expand, load_grid
 from ifmixup.training.settings import Settings
-from user_classes import Net, Noise
+from own_classes import Net, Noise
 
 
 def expanded(grid, model="gcn", method="none", **settings):
@@ -189,5 +189,5 @@ def test_files_that_are_no_grid(tmp_path):
 
 def test_a_value_too_large_to_print():
     with pytest.raises(InputError, match="num_layers of gcn must be int") as error:
-        expanded({"num_layers": [tuple(range(10**6))]})
+        expanded({"num_layers": [tuple(range(10**5))]})
     assert len(str(error.value)) < 500
