@@ -24,6 +24,11 @@ NOTHING = (
     "(`node_weight`) and the paper's optimiser. "
     "`results/README.md` tells how far they are."
 )
+MEASURED = (
+    "These are the files of `results/` when the site was built. Each says which protocol its "
+    "numbers are read with: `holdout` is [the honest number](how-we-measure.md), and a star "
+    "marks the optimistic one."
+)
 
 
 def help_of(*words: str) -> str:
@@ -62,22 +67,17 @@ def commands_page() -> str:
 
 
 def measured_part(results: Path, page_folder: Path) -> str:
-    """The tables in ``results``, one under the other; where there are none, a text that says so.
+    """The tables in ``results``, one under the other; while none is measured, a text that says so.
 
     Args:
         results: The folder of measured results.
         page_folder: The folder of the page that includes this.
     """
+    first = {"findings.md": 0, "main.md": 1, "datasets.md": 3}  # the others have 2
     found = (path for path in results.rglob("*.md") if path.name != "README.md")
-    # What was found comes first, then the main table.
-    tables = sorted(found, key=lambda p: (p.name != "findings.md", p.name != "main.md", p))
-    if not tables:
-        return f"{NOTHING}\n"
-    lead = (
-        "These are the files of `results/` when the site was built. Each says which protocol its "
-        "numbers are read with: `holdout` is [the honest number](how-we-measure.md), and a star "
-        "marks the optimistic one.\n"
-    )
+    tables = sorted(found, key=lambda path: (first.get(path.name, 2), path))
+    measured = any(table.name != "datasets.md" for table in tables)
+    lead = f"{MEASURED if measured else NOTHING}\n"
     return "\n".join([lead, *(embedded(table, page_folder) for table in tables)])
 
 

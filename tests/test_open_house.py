@@ -16,6 +16,7 @@ import pytest
 
 import ifmixup
 from engine_here import Here
+from ifmixup.cli import main
 from ifmixup.errors import StoreError
 from ifmixup.study.store import Store
 from ifmixup.study.study import load_studies
@@ -135,3 +136,27 @@ def test_on_ray_the_numbers_are_the_same(never_killed, tmp_path):
         ray.shutdown()
     assert found.failed == []
     assert found.table("json") == never_killed.table("json")
+
+
+def test_the_commands_take_the_same_classes(resumed, tmp_path, monkeypatch, capsys):
+    found, _ = resumed
+    net, noise = (f"{TESTS / 'own_classes.py'}:{name}" for name in ("Net", "Noise"))
+    monkeypatch.chdir(tmp_path)
+    Path("grid.toml").write_text("width = [2, 4]\nstd = [0.1, 0.5]\nnum_layers = [1]\n")
+    study = ["--models", "gin", net, "--methods", "none", "ifmixup", noise, "--grid", "grid.toml"]
+    small = ["--folds", "2", "--epochs", "4", "--hidden-channels", "8"]
+    before = stored(found.folder)
+    assert main(["compare", "MUTAG", *study, *small, "--folder", str(found.folder)]) == 0
+    assert stored(found.folder) == before  # the same classes, options and folds: the same runs
+    assert "MUTAG Net" in capsys.readouterr().out
+
+    assert main(["runs", str(found.folder), "--model", "Net", "--method", "Noise"]) == 0
+    assert f"{2 * 4} done" in capsys.readouterr().out
+    assert main(["report", str(found.folder), "-o", "report.html"]) == 0
+    page = Path("report.html").read_text(encoding="utf-8")
+    assert all(row.score_text() in page for row in found.rows)
+
+    trained = ["train", "MUTAG", "--model", net, "--method", noise, "--width", "4", "--std", "0.2"]
+    assert main([*trained, "--epochs", "1", "--save", "net.pt"]) == 0
+    assert main(["predict", "net.pt", "MUTAG", "--model", net, "-o", "predictions.csv"]) == 0
+    assert len(Path("predictions.csv").read_text().splitlines()) == 1 + 188

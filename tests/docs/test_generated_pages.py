@@ -1,6 +1,7 @@
 import os
 
 from generated_pages import (
+    MEASURED,
     NOTHING,
     commands_page,
     embedded,
@@ -36,9 +37,13 @@ def test_tables_stand_on_the_page_where_there_are_some(tmp_path):
     results.mkdir()
     (results / "README.md").write_text("# Results\n")
     assert measured_part(results, tmp_path / "docs") == f"{NOTHING}\n"
+    (results / "datasets.md").write_text("# Sizes\n")  # counted, not measured
+    assert measured_part(results, tmp_path / "docs") == f"{NOTHING}\n\n### Sizes\n"
+    (results / "datasets.md").unlink()
     (results / "gcn.md").write_text("## gcn: every method\n\n### more\n")
     (results / "my-table.md").write_text("| a |\n")
     page = measured_part(results, tmp_path / "docs")
+    assert page.startswith(MEASURED)
     assert page.endswith("\n\n### gcn: every method\n\n#### more\n\n### my table\n\n| a |\n")
     (results / "findings.md").write_text("## what\n")  # comes first
     page = measured_part(results, tmp_path / "docs")

@@ -40,7 +40,7 @@ class Graphs:
 
 def make_graphs(dtype: torch.dtype = torch.float32) -> Graphs:
     generator = torch.Generator().manual_seed(0)
-    # Directed, so that a mix-up of source and target shows; the last edge has weight 0.
+    # Directed: a mix-up of source and target shows; the last edge has weight 0.
     edge_index = torch.tensor([[0, 1, 1, 2, 3, 0, 2], [1, 0, 2, 1, 0, 3, 3]])
     return Graphs(
         x=torch.randn(5, 3, dtype=dtype, generator=generator),

@@ -12,6 +12,14 @@ from tiny import parts
 from user_classes import TableNet
 
 
+class WideNet(Net):
+    """Its memory grows with the square of its width."""
+
+    def __init__(self, in_channels: int, out_channels: int, width: int = 8) -> None:
+        super().__init__(in_channels, out_channels, width)
+        self.middle = torch.nn.Linear(width, width)
+
+
 def saved_model(folder, mutag, *of, **options):
     path = folder / "model.pt"
     return path, train(*parts(*of, epochs=1, **options), mutag, train=torch.arange(188), save=path)
@@ -59,7 +67,7 @@ def broken(about, state, kind):
     elif kind == "option":
         about["model"]["options"]["hidden_channels"] = "wide"
     elif kind == "unknown option":
-        about["method"]["options"]["width"] = 3
+        about["model"]["options"]["width"] = 3
     elif kind == "layers":
         about["model"]["options"]["num_layers"] = 10**9
     elif kind == "width":
@@ -123,9 +131,9 @@ def broken(about, state, kind):
         ("encoder of nothing", "not those of a FeatureEncoder"),
         ("setting", "batch_size must be int; got 'large'"),
         ("option", "hidden_channels of gcn must be int; got 'wide'"),
-        ("unknown option", "Unknown option of method 'none' 'width'"),
-        ("layers", "its options ask for a larger model than its weights are"),
-        ("width", "its options ask for a larger model than its weights are"),
+        ("unknown option", "Unknown option of model 'gcn' 'width'"),
+        ("layers", "its num_layers is 1000000000, but its weights are smaller"),
+        ("width", "its hidden_channels is 1000000, but its weights are smaller"),
         ("no method", "it has no 'method'"),
         ("another class", "weights that its model does not have"),
         ("class is text", "an object with its name; got 'gcn'"),
@@ -179,13 +187,31 @@ def test_a_class_that_is_not_a_model_of_ifmixup(saved, tmp_path, target):
         read_model_file(tmp_path / "model.pt")
 
 
-@pytest.mark.parametrize(("cls", "option"), [(Net, "width"), (Net, "depth"), (TableNet, "width")])
-def test_a_small_file_does_not_build_a_large_model_of_a_users_class(mutag, tmp_path, cls, option):
+def test_the_method_need_not_be_known(saved, tmp_path):
+    checkpoint = load_checkpoint(saved[0])
+    checkpoint.about["method"] |= {"target": "ifmixup.augment:Gone", "options": {"width": 3}}
+    save_checkpoint(tmp_path / "model.pt", checkpoint)
+    assert read_model_file(tmp_path / "model.pt").method.class_name == "Gone"
+
+
+@pytest.mark.parametrize(
+    ("cls", "option", "value", "message"),
+    [
+        (Net, "width", 10**12, "its width is 1000000000000, but its weights are smaller"),
+        (Net, "depth", 10**12, "its depth is 1000000000000, but its weights are smaller"),
+        (Net, "depth", 10**6, "its options ask for a larger model than its weights are"),
+        (TableNet, "width", 10**6, r"not torch.float32 \[1000000, 7\]"),
+        (WideNet, "width", 10**6, "its options ask for a larger model than its weights are"),
+    ],
+)
+def test_a_small_file_does_not_build_a_large_model_of_a_users_class(
+    mutag, tmp_path, cls, option, value, message
+):
     path, _ = saved_model(tmp_path, mutag, cls)
     checkpoint = load_checkpoint(path)
-    checkpoint.about["model"]["options"][option] = 10**6
+    checkpoint.about["model"]["options"][option] = value
     save_checkpoint(path, checkpoint)
-    with pytest.raises(CheckpointError, match="options ask for a larger model than its weights"):
+    with pytest.raises(CheckpointError, match=message):
         read_model_file(path).build()
 
 

@@ -277,7 +277,7 @@ class GAT(_AttentionModel):
         \mathbf{a}_t^\top W^k \mathbf{h}^{k-1}_i + \mathbf{a}_s^\top W^k \mathbf{h}^{k-1}_j)
         \right)
 
-    With weight 1 this is the ordinary layer, and an edge of weight 0 is no edge.
+    With weight 1 this is the ordinary layer; an edge of weight 0 counts as absent.
     :math:`\mathcal{N}(i) \cup \{i\}` holds node :math:`i` once, with weight 1: a self-loop that
     the graph already has is replaced, whatever its weight.
 

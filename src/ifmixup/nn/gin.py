@@ -32,7 +32,7 @@ class GINConv(WeightedConv):
         \text{MLP} \left( (1 + \epsilon) \cdot \mathbf{h}_i
         + \sum_{j \in \mathcal{N}(i)} e(i, j) \cdot \mathbf{h}_j \right)
 
-    It takes the place of :class:`torch_geometric.nn.GINConv`, which ignores edge weights: change
+    It replaces :class:`torch_geometric.nn.GINConv`, which ignores edge weights: change
     the import and pass the weights. On weights of 1 both give the same, with the same parameters.
 
     .. code-block:: python

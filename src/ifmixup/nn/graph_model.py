@@ -150,8 +150,8 @@ class GraphModel(nn.Module):
     """A graph classifier that reads edge weights and node weights.
 
     Edges are directed as in PyG: messages flow from ``edge_index[0]`` to ``edge_index[1]``.
-    Weights must not be negative. An edge of weight 0 is no edge, and an edge that stands twice
-    counts with the sum of its weights. A node of weight 0 without edges is no node: it counts
+    Weights must not be negative. An edge of weight 0 counts as absent, and one that stands twice
+    counts with the sum of its weights. A node of weight 0 without edges is absent too: it counts
     neither in READOUT nor in batch norm.
 
     Args:

@@ -122,7 +122,7 @@ def read_model_file(path: Path) -> ModelFile:
     with _damaged(path):
         data = _checked_data(about["data"])
         settings = _checked_settings(about["settings"])
-        model, method = (_checked_spec(about[kind], kind) for kind in ("model", "method"))
+        model, method = _checked_model_spec(about["model"]), _checked_spec(about["method"])
         weights = _checked_weights(state["model"])
         scaling = _checked_scaling(data, state["scaling"])
         epochs = state["epoch"]
@@ -167,10 +167,17 @@ def _checked_model(
 ) -> nn.Module:
     """The model with its weights, if they are those of such a model.
 
-    Options are numbers in a file, and a small file must not make us build a large model: building
-    it stops as soon as it takes much more than the weights in the file.
+    Options are numbers in a file, and a small file must not make us build a large model. So widths
+    and depths are compared with the weights first, and building it stops as soon as it takes much
+    more than the weights in the file.
     """
     ours = not foreign(spec)
+    # A user's option may be another kind of number, such as a seed.
+    largest = max(len(weights), *(max(value.shape, default=1) for value in weights.values()))
+    bound = largest if ours else max(largest, 1_000_000)
+    for option, value in spec.options:
+        small = not isinstance(value, int) or value <= bound
+        _require(small, f"its {option} is {value}, but its weights are smaller")
     with _Bounded(weights):
         model = build_model(spec, settings, data, empty=ours)
     wanted = model.state_dict()
@@ -211,8 +218,8 @@ class _Bounded(TorchDispatchMode):
 
     def __init__(self, weights: Mapping[str, Tensor]) -> None:
         super().__init__()
-        self.tensors = 10_000 + 50 * len(weights)
-        self.numbers = 10_000_000 + 8 * sum(value.numel() for value in weights.values())
+        self.tensors = 1_000 + 20 * len(weights)
+        self.numbers = 50_000_000 + 8 * sum(value.numel() for value in weights.values())
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
@@ -297,12 +304,18 @@ def _checked_settings(values: Any) -> Settings:
     return settings
 
 
-def _checked_spec(values: Any, kind: str) -> ClassSpec:
+def _checked_spec(values: Any) -> ClassSpec:
     spec = ClassSpec.of(values)
     _check_numbers(dict(spec.options))
+    return spec
+
+
+def _checked_model_spec(values: Any) -> ClassSpec:
+    """The model and its options, each checked where the class is one of ifmixup."""
+    spec = _checked_spec(values)
     if foreign(spec):
         return spec
-    found = Component(kind, spec, find_class(kind, spec))
+    found = Component("model", spec, find_class("model", spec))
     return replace(spec, options=found.with_options(**dict(spec.options)).spec.options)
 
 
