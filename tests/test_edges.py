@@ -104,11 +104,7 @@ def test_where_each_node_begins():
 @pytest.mark.parametrize(
     ("edge_index", "message"),
     [
-        ([[0], [1]], r"Graph 7: edge_index must be a tensor of shape \[2, E\]; got list"),
-        (torch.zeros(3, 2).long(), r"integers of shape \[2, E\]; got int64 of shape \[3, 2\]"),
-        (torch.zeros(2).long(), r"of shape \[2\]"),
-        (torch.zeros(2, 1), "got float32 of shape"),
-        (torch.zeros(2, 1).bool(), "got bool of shape"),
+        ([[0], [1]], r"Graph 7: edge_index must be integers of shape \[2, E\]; got list"),
         (torch.tensor([[0], [3]]), "names nodes from 0 to 3, but there are 3 nodes.*0 to 2"),
         (torch.tensor([[-1], [0]]), "names nodes from -1 to 0"),
     ],

@@ -60,6 +60,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "nets.py").write_text(NET)
     (tmp_path / "helper.py").write_text(HELPER)
     monkeypatch.chdir(tmp_path)
+    for name in ("nets", "helper", "pkg", "pkg.nets", "pkg.helper"):
+        sys.modules.pop(name, None)  # of another test that had a file of this name
     yield tmp_path
     forget(tmp_path)
 

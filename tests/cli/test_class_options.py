@@ -89,8 +89,9 @@ def test_what_does_not_fit(words, message):
 def test_an_option_that_a_variant_sets():
     variants = ["gin", "gin3=gin(num_layers=3)"]
     assert split("--dropout", "0", models=variants) == {"dropout": 0.0}
-    with pytest.raises(InputError, match="The variant 'gin3' sets num_layers, and --num-layers"):
-        split("--num-layers", "4", models=variants)
+    assert split("--num-layers", "4", models=variants) == {"num_layers": 4}  # of gin alone
+    with pytest.raises(InputError, match="The variant 'gin3' sets num_layers itself"):
+        split("--num-layers", "4", models=variants[1:])
 
 
 def test_a_class_that_takes_anything():

@@ -82,6 +82,6 @@ def test_a_ratio_out_of_range(tmp_path):
 
 
 def test_the_ending_is_checked_before_the_work(tmp_path, monkeypatch):
-    monkeypatch.setattr("ifmixup.cli.source_options.load", lambda *_, **__: pytest.fail("loaded"))
+    monkeypatch.setattr("ifmixup.data.load", lambda *_, **__: pytest.fail("loaded"))
     with pytest.raises(InputError, match=r"\.png, \.svg, \.pdf; got 'mix.jpg'"):
         show("MUTAG", 0, 1, output=tmp_path / "mix.jpg")
