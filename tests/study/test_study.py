@@ -7,7 +7,7 @@ import pytest
 from ifmixup.components import with_options
 from ifmixup.errors import InputError, StoreError
 from ifmixup.study import study as module
-from ifmixup.study.study import Study, find_study, load_studies, save_studies
+from ifmixup.study.study import Study, load_studies, save_studies
 from own_classes import Net, Noise
 from stored_runs import study_of
 
@@ -171,12 +171,7 @@ def test_paper_and_last_are_two_studies_of_the_same_runs(tmp_path):
 
 def test_several_at_once(tmp_path):
     saved(tmp_path, study_of(name="a"), study_of(name="b"))
-    studies = load_studies(tmp_path)
-    assert [study.name for study in studies] == ["a", "b"]
-    assert find_study(studies, None) == studies
-    assert find_study(studies, "b") == studies[1:]
-    with pytest.raises(InputError, match=r"Unknown study 'c'.*Known: a, b"):
-        find_study(studies, "c")
+    assert [study.name for study in load_studies(tmp_path)] == ["a", "b"]
 
 
 GOOD = study_of(folds=2).to_dict()

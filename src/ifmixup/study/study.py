@@ -362,16 +362,6 @@ def _question(trial: Trial) -> tuple[str | None, ...]:
     return trial.data, trial.protocol, trial.model, trial.method, trial.name, trial.against
 
 
-def find_study(studies: Sequence[Study], name: str | None) -> list[Study]:
-    """All studies, or those called ``name``."""
-    if name is None:
-        return list(studies)
-    found = [study for study in studies if study.name == name]
-    if not found:
-        raise unknown_name("study", name, [study.name for study in studies])
-    return found
-
-
 def _mapping(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise InputError(f"{short(value)} is not an object of names and values")
