@@ -1,0 +1,254 @@
+"""Choose one setting for each dataset and model on validation graphs.
+
+``python results/search.py`` trains ``none`` and ``ifmixup`` with every candidate on the first folds
+of the held-out protocol. A candidate is one change away from a base: 5 layers of 64 at the paper's
+learning rate. Its score is the mean validation accuracy of the two methods over the second half of
+the epochs. The best score wins unless it is less than one standard error (over the folds) above the
+base, which then stays.
+
+No test graph is read. Still, a setting that all folds share is chosen with validation graphs that
+are test graphs in other folds, so results with it are slightly optimistic, for all methods alike.
+
+Runs are stored in a folder and are not repeated. ``--publish`` copies them to ``results/search``,
+and writes its ``README.md`` and the recommended settings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from publish import RESULTS, read, restore, save_runs
+
+from ifmixup.components import resolve
+from ifmixup.paper.reproduce import FOLDS, packed
+from ifmixup.safe_io import atomically
+from ifmixup.study.comparison import Comparison
+from ifmixup.study.engines.local import LocalEngine
+from ifmixup.study.run import Runner
+from ifmixup.study.splits import Splits, make_splits
+from ifmixup.study.store import Store
+from ifmixup.study.study import Candidate, Study, make_trial, save_studies
+from ifmixup.training.packed import PackedDataset
+from ifmixup.training.settings import Settings, setting_types
+
+FOUND = RESULTS / "search"
+CLASSES = {"gcn": "GCN", "gin": "GIN"}
+HEADER = """# Which settings
+
+One setting for each dataset and model, shared by all methods, chosen on validation graphs with
+`python results/search.py --publish`, which explains how. The numbers are validation accuracies in
+percent, the mean of the second half of the epochs.
+"""
+RECOMMENDED = RESULTS.parent / "src/ifmixup/training/recommended.json"
+METHODS = ("none", "ifmixup")
+SHARED = {"num_layers": 5, "hidden_channels": 64, "dropout": 0.5, "norm": "batch"}
+BASES = {
+    "gcn": {**SHARED, "readout": "mean", "jk": "last", "learning_rate": 0.01},
+    "gin": {**SHARED, "readout": "sum", "jk": "sum", "learning_rate": 0.01},
+}
+CHANGES: dict[str, tuple[dict[str, Any], ...]] = {
+    "gcn": (
+        {},
+        {"learning_rate": 0.0005},
+        {"dropout": 0.0},
+        {"hidden_channels": 128},
+        {"num_layers": 3},
+        {"readout": "sum", "jk": "sum"},
+    ),
+    "gin": (
+        {},
+        {"learning_rate": 0.0005},
+        {"dropout": 0.0},
+        {"num_layers": 3},
+        {"readout": "mean"},
+        {"jk": "last"},
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A dataset: its batch size, and how much of the ten folds of 350 epochs is run to choose."""
+
+    dataset: str
+    batch_size: int
+    folds: int
+    epochs: int
+    like: tuple[str, ...] = ()  # datasets that take the same settings without a search
+
+
+CASES = (
+    Case("MUTAG", 32, folds=5, epochs=150),
+    Case("PTC_MR", 32, folds=5, epochs=150),
+    Case("NCI1", 128, folds=1, epochs=60, like=("NCI109",)),
+    Case("ENZYMES", 32, folds=2, epochs=150),
+    Case("IMDB-BINARY", 32, folds=2, epochs=100, like=("IMDB-MULTI",)),
+    Case("PROTEINS", 32, folds=2, epochs=100),
+)
+
+
+def main() -> None:
+    """Run what is missing, print the scores, and publish them if asked to."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("datasets", nargs="*", default=[case.dataset for case in CASES])
+    parser.add_argument("--folder", type=Path, default=Path("ifmixup-runs/search"))
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--publish", action="store_true")
+    given = parser.parse_args()
+    restore(FOUND, given.folder)
+    for case in CASES:
+        if case.dataset in given.datasets:
+            run(case, given.folder, given.workers)
+            if given.publish:
+                save_runs(given.folder, FOUND)
+                write(FOUND)
+
+
+def run(case: Case, folder: Path, workers: int) -> None:
+    """Run the candidates of both models on a dataset."""
+    data = packed(case.dataset)
+    splits = make_splits(data, folds=FOLDS, repeats=1)
+    splits = replace(splits, folds=splits.folds[: case.folds])
+    study = study_of(case, data, splits)
+    with Store(folder) as store:
+        save_studies(folder, [study])
+        Runner(store, LocalEngine(workers), [(data, splits)]).execute(study.specs())
+
+
+def study_of(case: Case, data: PackedDataset, splits: Splits) -> Study:
+    """All candidates, each a trial of its own."""
+    trials = [
+        make_trial(
+            *(candidate := made(case, model, method, change))[:2],
+            data,
+            splits,
+            [candidate[2]],
+            protocol="holdout",
+            name=f"{model} {name_of(change)}, {method}",
+        )
+        for model, changes in CHANGES.items()
+        for change in changes
+        for method in METHODS
+    ]
+    name = f"settings-{case.dataset}"
+    config = {"experiment": "settings", "dataset": case.dataset}
+    return Study(name, f"Settings for {case.dataset}", "accuracy", tuple(trials), config=config)
+
+
+def made(case: Case, model: str, method: str, change: dict[str, Any]) -> tuple[Any, Any, Candidate]:
+    """A model, a method and the candidate of one change."""
+    values = {"batch_size": case.batch_size, "epochs": case.epochs, **BASES[model], **change}
+    own = {name: value for name, value in values.items() if name in setting_types()}
+    options = {name: value for name, value in values.items() if name not in own}
+    a, b = resolve("model", model).with_options(**options), resolve("method", method)
+    return a, b, Candidate(Settings(**own), a.spec, b.spec)
+
+
+def name_of(change: dict[str, Any]) -> str:
+    """A change in words."""
+    return ", ".join(f"{name} {value}" for name, value in change.items()) or "base"
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of a candidate in percent, by method ``[folds]``."""
+
+    change: dict[str, Any]
+    by_method: dict[str, np.ndarray]
+
+    @property
+    def by_fold(self) -> np.ndarray:
+        """The mean of the methods ``[folds]``."""
+        return np.mean(list(self.by_method.values()), axis=0)
+
+
+def scores(case: Case, model: str, comparison: Comparison) -> list[Scores]:
+    """The scores of all candidates; empty if a run is missing."""
+    results = {record.key: record.result for record in comparison.runs}
+    trials = {trial.name: trial for trial in comparison.study.trials}
+    found = []
+    for change in CHANGES[model]:
+        by_method = {}
+        for method in METHODS:
+            (specs,) = trials[f"{model} {name_of(change)}, {method}"].specs()
+            done = [result for spec in specs if (result := results.get(spec.key)) is not None]
+            if len(done) < case.folds:
+                return []
+            curves = [np.array(result.curves["validation_accuracy"]) for result in done]
+            by_method[method] = 100 * np.array([each[len(each) // 2 :].mean() for each in curves])
+        found.append(Scores(change, by_method))
+    return found
+
+
+def chosen(found: list[Scores]) -> tuple[Scores, str]:
+    """The winner, and why."""
+    base, best = found[0], max(found, key=lambda each: each.by_fold.mean())
+    if best is base:
+        return base, "the base has the best score"
+    gain = best.by_fold - base.by_fold
+    error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else 1.0
+    text = f"{name_of(best.change)} is {gain.mean():+.1f} ± {error:.1f} against the base"
+    if gain.mean() <= error:
+        return base, f"{text}, within its error: the base stays"
+    return best, text
+
+
+def write(source: Path) -> None:
+    """Write the scores as a page, and the settings that were chosen as recommended ones."""
+    studies = read(source)
+    assert studies is not None
+    shown = {each.comparison.study.name: each.comparison for each in studies.shown}
+    recommended = json.loads(RECOMMENDED.read_text(encoding="utf-8"))
+    lines = [HEADER]
+    for case in CASES:
+        comparison = shown.get(f"settings-{case.dataset}")
+        for model in CHANGES if comparison is not None else ():
+            found = scores(case, model, comparison)
+            if not found:
+                continue
+            best, why = chosen(found)
+            lines += table(case, model, found, best, why)
+            values = {"batch_size": case.batch_size, **BASES[model], **best.change}
+            own = {name: v for name, v in values.items() if name in setting_types()}
+            options = {name: v for name, v in values.items() if name not in own}
+            for dataset in (case.dataset, *case.like):
+                recommended["datasets"][dataset][CLASSES[model]] = {
+                    "settings": own,
+                    "options": options,
+                }
+    hours = sum(r.result.seconds for c in shown.values() for r in c.runs if r.result) / 3600
+    lines += [f"In all {hours:.1f} core-hours.", ""]
+    for path, text in (
+        (source / "README.md", "\n".join(lines)),
+        (RECOMMENDED, json.dumps(recommended, indent=2) + "\n"),
+    ):
+        with atomically(path) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
+
+
+def table(case: Case, model: str, found: list[Scores], best: Scores, why: str) -> list[str]:
+    """The lines of one dataset and model."""
+    like = f" ({', '.join(case.like)} takes the same)" if case.like else ""
+    rows = [
+        f"## {case.dataset}, {model.upper()}{like}",
+        "",
+        f"{case.folds} folds, {case.epochs} epochs, batches of {case.batch_size}. Base: "
+        + ", ".join(f"{name} {value}" for name, value in BASES[model].items())
+        + f". Chosen: **{name_of(best.change)}** ({why}).",
+        "",
+        "| change | none | ifmixup | both |",
+        "|---|---|---|---|",
+    ]
+    for each in found:
+        by_method = " | ".join(f"{each.by_method[method].mean():.1f}" for method in METHODS)
+        rows.append(f"| {name_of(each.change)} | {by_method} | {each.by_fold.mean():.1f} |")
+    return [*rows, ""]
+
+
+if __name__ == "__main__":
+    main()
