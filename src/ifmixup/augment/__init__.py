@@ -7,9 +7,13 @@ from ifmixup.augment.attribute_masking import AttributeMasking
 from ifmixup.augment.draws import MixPlan
 from ifmixup.augment.drop_edge import DropEdge
 from ifmixup.augment.drop_node import DropNode
+from ifmixup.augment.graph_transplant import GraphTransplant
 from ifmixup.augment.ifmixup import IfMixup
 from ifmixup.augment.method import Method, create, get, names
 from ifmixup.augment.mixup_graph import MixupGraph
+from ifmixup.augment.nodesam import NodeSam
+from ifmixup.augment.s_mixup import SMixup
+from ifmixup.augment.submix import SubMix
 from ifmixup.components import METHODS
 
 for _module in pkgutil.iter_modules(__path__):
@@ -21,10 +25,14 @@ __all__ = [
     "AttributeMasking",
     "DropEdge",
     "DropNode",
+    "GraphTransplant",
     "IfMixup",
     "Method",
     "MixPlan",
     "MixupGraph",
+    "NodeSam",
+    "SMixup",
+    "SubMix",
     "create",
     "get",
     "names",
