@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ifmixup.graphs import Graphs, is_one_hot, select
+
+AT_ONCE = 2**16  # places for pairs of nodes in a group, unless one pair has more
 
 
 @dataclass(frozen=True)
@@ -33,23 +36,50 @@ class Pairs:
         chosen = select(graphs, torch.cat([first, second]))
         graph, count = chosen.node_graph, chosen.node_counts
         number = torch.arange(chosen.num_nodes, device=graph.device)
+        shift = torch.arange(len(count), device=graph.device) * width - chosen.node_ptr[:-1]
         there = torch.arange(width, device=graph.device) < count.unsqueeze(1)
-        return Pairs(chosen, width, number - chosen.node_ptr[graph] + graph * width, there)
+        return Pairs(chosen, width, number + shift.index_select(0, graph), there)
 
-    def dense(self, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Rows of nodes ``[N, d]`` as ``[B, n, d]`` of the first and of the second graphs."""
+    @cached_property
+    def hidden(self) -> Tensor:
+        """0 where a place has a node and −∞ elsewhere, ``[2 B, 1, n]``: attention skips padding."""
+        zero = torch.zeros(self.there.shape, dtype=torch.float32, device=self.there.device)
+        return zero.masked_fill_(~self.there, -torch.inf).unsqueeze(1)
+
+    def dense(self, value: Tensor) -> Tensor:
+        """Rows of nodes ``[N, d]`` as ``[2 B, n, d]``; padding is 0."""
         padded = value.new_zeros(self.there.numel(), value.size(1))
-        padded = padded.index_copy(0, self.place, value).view(*self.there.shape, -1)
-        first, second = padded.chunk(2)
-        return first, second
+        return padded.index_copy(0, self.place, value).view(*self.there.shape, -1)
 
-    def sparse(self, first: Tensor, second: Tensor) -> Tensor:
-        """The inverse of :meth:`dense`."""
-        return torch.cat([first, second]).flatten(0, 1).index_select(0, self.place)
+
+def in_groups(graphs: Graphs, first: Tensor, second: Tensor) -> Iterator[tuple[Tensor, Pairs]]:
+    """Pairs in groups of similar size, so that little is padded and memory is bounded.
+
+    Args:
+        graphs: The graphs.
+        first: The first graph of each pair, ``[B]``.
+        second: The second, ``[B]``.
+
+    Yields:
+        Which of the pairs are in a group, and these pairs.
+    """
+    size = torch.maximum(graphs.node_counts[first], graphs.node_counts[second]).cpu()
+    size, order = size.sort(stable=True)
+    begin = 0
+    while begin < size.numel():
+        number = torch.arange(1, size.numel() - begin + 1, device="cpu")
+        end = begin + max(1, int((number * size[begin:] ** 2 <= AT_ONCE).sum()))
+        group = order[begin:end].to(first.device)
+        yield group, Pairs.of(graphs, first[group], second[group], int(size[end - 1]))
+        begin = end
 
 
 class MatchLayer(nn.Module):
     """Messages within each graph, and attention to the other graph of the pair.
+
+    The last map of the messages' MLP and the first of the update's are both linear, with a sum
+    between them: they are one here, ``gather``, once per node. The first map of the update is
+    linear in its three inputs, and is their sum.
 
     Args:
         channels: The width of the node states.
@@ -58,32 +88,28 @@ class MatchLayer(nn.Module):
     def __init__(self, channels: int) -> None:
         super().__init__()
         wide = 2 * channels
-        self.receive = nn.Linear(channels, wide, device="cpu")
-        self.send = nn.Linear(channels, wide, bias=False, device="cpu")
-        self.message = nn.Linear(wide, wide, device="cpu")
-        self.update = nn.Sequential(
-            nn.Linear(4 * channels, wide, device="cpu"),
-            nn.ReLU(),
-            nn.Linear(wide, channels, device="cpu"),
-        )
+        self.own = nn.Linear(channels, 3 * wide, device="cpu")  # receive, send and update
+        self.gather = nn.Linear(wide, wide, bias=False, device="cpu")
+        self.other = nn.Linear(channels, wide, bias=False, device="cpu")
+        self.leave = nn.Linear(wide, channels, device="cpu")
 
     def forward(self, h: Tensor, pairs: Pairs) -> Tensor:
         """The next states ``[N, channels]``."""
         source, target = pairs.graphs.edge_index
-        hidden = (self.receive(h)[target] + self.send(h)[source]).relu_()
-        # The second layer of the messages is linear: it comes after their sum, once per node.
-        total = hidden.new_zeros(h.size(0), hidden.size(1)).index_add(0, target, hidden)
-        degree = h.new_zeros(h.size(0)).index_add(0, target, h.new_ones(()).expand(target.numel()))
-        message = F.linear(total, self.message.weight)
-        message = torch.addcmul(message, degree.unsqueeze(1), self.message.bias)
+        receive, send, update = self.own(h).chunk(3, 1)
+        message = (receive.index_select(0, target) + send.index_select(0, source)).relu_()
+        total = torch.zeros_like(update).index_add_(0, target, message)
 
-        first, second = pairs.dense(h)
-        here, there = pairs.there.unsqueeze(1).chunk(2)
-        score = first @ second.mT
-        to_second = score.masked_fill(~there, -torch.inf).softmax(2) @ second
-        to_first = score.mT.masked_fill(~here, -torch.inf).softmax(2) @ first
-        apart = h - pairs.sparse(to_second, to_first)
-        return h + self.update(torch.cat([message, apart, h], 1))
+        first, second = pairs.dense(h).chunk(2)
+        to_first, to_second = pairs.hidden.chunk(2)
+        seen = torch.cat(
+            [
+                torch.baddbmm(to_second, first, second.mT).softmax(2) @ second,
+                torch.baddbmm(to_first, second, first.mT).softmax(2) @ first,
+            ]
+        )
+        apart = h - seen.flatten(0, 1).index_select(0, pairs.place)
+        return h + self.leave((update + self.gather(total) + self.other(apart)).relu_())
 
 
 class Matcher(nn.Module):
@@ -113,10 +139,11 @@ class Matcher(nn.Module):
         self.gate = nn.Linear(hidden_channels, hidden_channels, device="cpu")
         self.value = nn.Linear(hidden_channels, hidden_channels, device="cpu")
         self.leave = nn.Linear(hidden_channels, hidden_channels, device="cpu")
+        self.float()  # whatever the default is
 
     def forward(self, pairs: Pairs) -> Tensor:
         """The node states ``[N, hidden_channels]``."""
-        h = self.enter(pairs.graphs.nodes["x"].to(self.enter.weight.dtype))
+        h = self.enter(pairs.graphs.nodes["x"].float())
         for layer in self.layers:
             h = layer(h, pairs)
         return h
@@ -170,19 +197,23 @@ def train_matcher(
     y = graphs.graphs.get("y")
     rows = torch.zeros(graphs.num_graphs, 1, device="cpu") if y is None else y.cpu()
     generator = torch.Generator().manual_seed(seed)
-    counts = graphs.node_counts.cpu()
     with torch.enable_grad(), torch.autocast(device.type, enabled=False):
         optimizer = torch.optim.Adam(
             matcher.parameters(), lr=learning_rate, weight_decay=weight_decay
         )
         for _ in range(epochs):
             for triplets in _triplets(rows, generator).split(batch_size):
-                anchor, near, far = triplets.unbind(1)
-                width = int(counts[triplets].max())
+                if not len(triplets):
+                    continue
+                anchor, near, far = triplets.to(device).unbind(1)
                 first, second = torch.cat([anchor, anchor]), torch.cat([near, far])
-                pairs = Pairs.of(graphs, first.to(device), second.to(device), width)
-                one, other = matcher.represent(pairs).chunk(2)
-                to_near, to_far = (one - other).square().sum(1).chunk(2)
+                groups, distances = [], []
+                for group, pairs in in_groups(graphs, first, second):
+                    one, other = matcher.represent(pairs).chunk(2)
+                    groups.append(group)
+                    distances.append((one - other).square().sum(1))
+                distance = torch.cat(distances)[torch.cat(groups).argsort()]
+                to_near, to_far = distance.chunk(2)
                 loss = (margin + to_near - to_far).relu().mean()
                 optimizer.zero_grad()
                 loss.backward()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ifmixup.augment.cache import remember
 from ifmixup.augment.draws import MixPlan, check_ratio_options, draw_plan, numpy_generator
-from ifmixup.augment.matcher import Matcher, Pairs, train_matcher
+from ifmixup.augment.matcher import Matcher, Pairs, in_groups, train_matcher
 from ifmixup.augment.method import Method
 from ifmixup.augment.rewire import mixed_labels
 from ifmixup.components import METHODS
@@ -20,8 +20,6 @@ from ifmixup.edges import edge_keys
 from ifmixup.errors import InputError
 from ifmixup.graphs import Graphs, edge_pointers, ranges, take_edges
 from ifmixup.mixing import check_mixable, check_ratios
-
-AT_ONCE = 2**17  # entries of the matrices of pairs that are mixed together, unless one is larger
 
 
 @METHODS.register("s_mixup")
@@ -85,7 +83,7 @@ class SMixup(Method):
         threshold: float = 0.1,
         hidden_channels: int = 32,
         num_layers: int = 3,
-        epochs: int = 10,
+        epochs: int = 5,
         drop: Collection[str] = (),
         generator: torch.Generator | None = None,
     ) -> None:
@@ -151,8 +149,8 @@ class SMixup(Method):
         sources, targets, weights = [], [], []
         with torch.no_grad(), torch.autocast(x.device.type, enabled=False):
             matcher = self.matcher.to(x.device)
-            for first, width in _together(graphs, plan.partner):
-                pairs = Pairs.of(graphs, first, plan.partner[first], width)
+            every = torch.arange(graphs.num_graphs, device=x.device)
+            for first, pairs in in_groups(graphs, every, plan.partner):
                 assignment = soft_assignment(matcher(pairs), pairs, self.temperature)
                 lam = plan.lam[first].view(-1, 1, 1)
                 row, _, _ = ranges(graphs.node_ptr[first], graphs.node_counts[first])
@@ -198,11 +196,11 @@ def soft_assignment(h: Tensor, pairs: Pairs, temperature: float) -> Tensor:
     Returns:
         ``[B, n, n]``. Each column of a node sums to 1; rows and columns of padding are 0.
     """
-    first, second = pairs.dense(F.normalize(h, dim=1))
-    here, there = pairs.there.chunk(2)
-    score = first @ second.mT / temperature
-    share = score.masked_fill(~here.unsqueeze(2), -torch.inf).softmax(1)
-    return share * there.unsqueeze(1)
+    first, second = pairs.dense(F.normalize(h, dim=1)).chunk(2)
+    _, there = pairs.there.chunk(2)
+    hidden, _ = pairs.hidden.chunk(2)
+    score = torch.baddbmm(hidden, second, first.mT, alpha=1 / temperature)  # [B, n_B, n_A]
+    return score.softmax(2).mul_(there.unsqueeze(2)).mT
 
 
 def mix_nodes(pairs: Pairs, assignment: Tensor, lam: Tensor) -> dict[str, Tensor]:
@@ -217,7 +215,7 @@ def mix_nodes(pairs: Pairs, assignment: Tensor, lam: Tensor) -> dict[str, Tensor
     mixed = {}
     for name, value in pairs.graphs.nodes.items():
         dtype = _computed_in(value)
-        first, second = pairs.dense(value.reshape(len(value), -1).to(dtype))
+        first, second = pairs.dense(value.reshape(len(value), -1).to(dtype)).chunk(2)
         if name != "node_weight":
             share = lam.to(dtype)
             first = share * first + (1 - share) * (assignment.to(dtype) @ second)
@@ -257,18 +255,6 @@ def mix_edges(
     kept = (mixed != 0) & ((mixed >= threshold) | (lam == 1))
     pair, i, j = kept.nonzero().unbind(1)
     return pair, i, j, mixed[pair, i, j]
-
-
-def _together(graphs: Graphs, partner: Tensor) -> Iterator[tuple[Tensor, int]]:
-    """Pairs of similar size that are mixed together: the first graphs, and the most nodes."""
-    size = torch.maximum(graphs.node_counts, graphs.node_counts[partner]).cpu()
-    size, order = size.sort(stable=True)
-    begin = 0
-    while begin < size.numel():
-        number = torch.arange(1, size.numel() - begin + 1, device="cpu")
-        end = begin + max(1, int((number * size[begin:] ** 2 <= AT_ONCE).sum()))
-        yield order[begin:end].to(partner.device), int(size[end - 1])
-        begin = end
 
 
 def _computed_in(value: Tensor) -> torch.dtype:
