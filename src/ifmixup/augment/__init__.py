@@ -7,9 +7,13 @@ from ifmixup.augment.attribute_masking import AttributeMasking
 from ifmixup.augment.draws import MixPlan
 from ifmixup.augment.drop_edge import DropEdge
 from ifmixup.augment.drop_node import DropNode
+from ifmixup.augment.edge_perturbation import EdgePerturbation
+from ifmixup.augment.g_mixup import GMixup
 from ifmixup.augment.ifmixup import IfMixup
+from ifmixup.augment.manifold_mixup import ManifoldMixup
 from ifmixup.augment.method import Method, create, get, names
 from ifmixup.augment.mixup_graph import MixupGraph
+from ifmixup.augment.subgraph import Subgraph
 from ifmixup.components import METHODS
 
 for _module in pkgutil.iter_modules(__path__):
@@ -21,10 +25,14 @@ __all__ = [
     "AttributeMasking",
     "DropEdge",
     "DropNode",
+    "EdgePerturbation",
+    "GMixup",
     "IfMixup",
+    "ManifoldMixup",
     "Method",
     "MixPlan",
     "MixupGraph",
+    "Subgraph",
     "create",
     "get",
     "names",
