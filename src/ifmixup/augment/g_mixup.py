@@ -75,7 +75,8 @@ class GMixup(Method):
     the paper leaves open: nodes of equal degree stay in their order; an edge counts in either
     direction, and new graphs are undirected without self-loops (the paper's code can have them) and
     keep isolated nodes (which its code drops); a place that no graph of a class has gets the mean
-    of all classes; the two classes differ, unless the training graphs have only one.
+    of all classes; an edge has the mean weight and attributes of the edges of its classes; the two
+    classes differ, unless the training graphs have only one.
 
     Args:
         num_classes: The number of classes C; None where ``y`` is one-hot rows already.
@@ -85,7 +86,7 @@ class GMixup(Method):
         num_nodes: The number of nodes K of a new graph, at latent positions u ~ U(0, 1) of the
             graphon. None: K = N, one node for each step, as in the paper's code.
         threshold: The threshold of USVT, in units of :math:`\sqrt{N}`.
-        drop: Names of attributes to leave out. There is no graphon of edge attributes.
+        drop: Names of attributes to leave out.
         generator: Where randomness comes from; else torch's global generator.
     """
 
@@ -121,6 +122,8 @@ class GMixup(Method):
         self.graphon: Tensor | None = None
         #: The node attributes at each step of a class's graphon, each ``[C, N, ...]``.
         self.features: dict[str, Tensor] = {}
+        #: The mean edge attributes of a class, each ``[C, ...]``.
+        self.edge_features: dict[str, Tensor] = {}
         self._classes: np.ndarray | None = None  # those with training graphs
 
     def fit(self, graphs: Any, *, seed: int = 0) -> GMixup:
@@ -134,12 +137,18 @@ class GMixup(Method):
         device, group, classes = graphs.node_ptr.device, y.argmax(1).cpu(), y.size(1)
         size = max(1, int(np.median(graphs.node_counts.cpu().numpy())))
         place, matrix = align(graphs, size, group, classes)
+        of_node, of_edge = group[graphs.node_graph.cpu()], group[graphs.edge_graph.cpu()]
         present = torch.bincount(group, minlength=classes)
         mean = matrix / present.clamp(min=1).view(-1, 1, 1)
         self.graphon = usvt(mean, self.threshold).float().to(device)
         self.features = {
-            name: _means(value, place, classes, size).to(device)
+            name: _means(value, of_node, place, classes, size).to(device)
             for name, value in graphs.nodes.items()
+        }
+        self.edge_features = {
+            name: _means(value, of_edge, torch.zeros_like(of_edge), classes, 1)[:, 0].to(device)
+            for name, value in graphs.edges.items()
+            if name != "edge_index"
         }
         self._classes = present.nonzero().view(-1).numpy()
         return self
@@ -203,15 +212,18 @@ class GMixup(Method):
             mixed = _mixture(value.to(device), plan)  # [M, N, ...]
             if step is not None:
                 mixed = mixed[torch.arange(count, device=device).view(-1, 1), step]
-            dtype = like.nodes[name].dtype if name in like.nodes else mixed.dtype
-            nodes[name] = mixed.flatten(0, 1).to(dtype)
+            nodes[name] = mixed.flatten(0, 1).to(like.nodes.get(name, mixed).dtype)
+        edges = {"edge_index": torch.stack([source, target]) + graph * number.numel()}
+        for name, value in self.edge_features.items():
+            rows = _mixture(value.to(device), plan)[graph]  # [M, ...] and [E, ...]
+            edges[name] = rows.to(like.edges.get(name, rows).dtype)
         y = like.graphs["y"]
         one_hot = (F.one_hot(each, y.size(1)).to(y.dtype) for each in (plan.first, plan.second))
         first, second = one_hot
         lam = plan.lam.to(y.dtype).view(-1, 1)
         return Graphs(
             nodes=nodes,
-            edges={"edge_index": torch.stack([source, target]) + graph * number.numel()},
+            edges=edges,
             graphs={"y": lam * first + (1 - lam) * second},
             node_ptr=torch.arange(count + 1, device=device) * number.numel(),
             edge_ptr=pointers(there.sum((1, 2))),
@@ -219,14 +231,8 @@ class GMixup(Method):
         )
 
     def _prepare(self, graphs: Graphs) -> Graphs:
-        """Graphs whose features can be averaged, without edge attributes; labels as rows."""
-        graphs = check_mixable(graphs, self.drop, self.num_classes)
-        for name in graphs.edges.keys() - {"edge_index"}:
-            raise InputError(
-                f"g_mixup samples whether an edge exists, but not its {name}. Leave it out with "
-                f"drop=[{name!r}], or use another method."
-            )
-        return graphs
+        """Graphs whose attributes can be averaged: each edge once, labels as rows."""
+        return check_mixable(graphs, self.drop, self.num_classes)
 
     def _fitted(self) -> tuple[Tensor, np.ndarray]:
         if self.graphon is None or self._classes is None:
@@ -237,9 +243,7 @@ class GMixup(Method):
         return self.graphon, self._classes
 
 
-def align(
-    graphs: Graphs, size: int, group: Tensor, num_groups: int
-) -> tuple[tuple[Tensor, Tensor], Tensor]:
+def align(graphs: Graphs, size: int, group: Tensor, num_groups: int) -> tuple[Tensor, Tensor]:
     """Order the nodes of each graph by degree, and add up the adjacency matrices of each group.
 
     Args:
@@ -249,8 +253,7 @@ def align(
         num_groups: The number of groups C.
 
     Returns:
-        The place of each node in its graph and the group of each node, both ``[N_all]``, and the
-        sums ``[C, N, N]``; on the CPU.
+        The place of each node in its graph, and the sums ``[C, N, N]``; on the CPU.
     """
     edge_index, node_ptr = graphs.edge_index.cpu(), graphs.node_ptr.cpu()
     count, graph = graphs.num_nodes, graphs.node_graph.cpu()
@@ -264,7 +267,7 @@ def align(
     inside = (row < size) & (column < size)
     key = (group[graph[edge_index[0]]] * size + row) * size + column
     total = torch.bincount(key[inside], minlength=num_groups * size * size)
-    return (place, group[graph]), total.view(num_groups, size, size)
+    return place, total.view(num_groups, size, size)
 
 
 def usvt(mean: Tensor, threshold: float) -> Tensor:
@@ -279,19 +282,18 @@ def usvt(mean: Tensor, threshold: float) -> Tensor:
     return ((smooth + smooth.mT) / 2).clamp(0, 1)
 
 
-def _means(value: Tensor, place: tuple[Tensor, Tensor], classes: int, size: int) -> Tensor:
-    """The mean attribute of the nodes of each class at each place, ``[C, N, ...]``."""
-    where, group = place
-    inside = where < size
-    key = (group * size + where)[inside]
-    rows = value.cpu().double().flatten(1) if value.dim() > 1 else value.cpu().double().view(-1, 1)
-    total = rows.new_zeros(classes * size, rows.size(1)).index_add_(0, key, rows[inside])
-    total = total.view(classes, size, -1)
-    count = torch.bincount(key, minlength=classes * size).view(classes, size, 1)
-    # A place that no graph of a class has is as in all classes; the median place is in some.
+def _means(value: Tensor, group: Tensor, place: Tensor, classes: int, size: int) -> Tensor:
+    """The mean attribute of the rows of each class at each place, ``[C, size, ...]``."""
+    inside = place < size
+    key = (group * size + place)[inside]
+    rows = value.cpu().double()[inside]
+    shape = (classes, size, *value.shape[1:])
+    total = rows.new_zeros(classes * size, *shape[2:]).index_add_(0, key, rows).view(shape)
+    count = torch.bincount(key, minlength=classes * size)
+    count = count.view(classes, size, *[1] * (value.dim() - 1))
+    # What no graph of a class has is as in all classes.
     everyone = total.sum(0) / count.sum(0).clamp(min=1)
-    mean = torch.where(count > 0, total / count.clamp(min=1), everyone)
-    return mean.view(classes, size, *value.shape[1:]).float()
+    return torch.where(count > 0, total / count.clamp(min=1), everyone).float()
 
 
 def _mixture(value: Tensor, plan: GMixupPlan) -> Tensor:
