@@ -58,9 +58,13 @@ class TestNames:
             "attribute_masking",
             "drop_edge",
             "drop_node",
+            "edge_perturbation",
+            "g_mixup",
             "ifmixup",
+            "manifold_mixup",
             "mixup_graph",
             "none",
+            "subgraph",
         ]
         assert augment.get("none") is Method
 
@@ -105,6 +109,13 @@ class TestRepresentation:
             (DropEdge(3), "DropEdge(num_classes=3, drop_ratio=0.2)"),
             (augment.DropNode(3), "DropNode(num_classes=3, drop_ratio=0.2)"),
             (augment.AttributeMasking(3), "AttributeMasking(num_classes=3, mask_ratio=0.2)"),
+            (augment.ManifoldMixup(3), "ManifoldMixup(num_classes=3, alpha=2.0, beta=2.0)"),
+            (
+                augment.GMixup(3, num_nodes=9),
+                "GMixup(num_classes=3, add_ratio=0.2, lam_low=0.1, lam_high=0.2, num_nodes=9)",
+            ),
+            (augment.Subgraph(3), "Subgraph(num_classes=3, keep_ratio=0.8)"),
+            (augment.EdgePerturbation(3), "EdgePerturbation(num_classes=3, perturb_ratio=0.2)"),
             (Method(), "Method(num_classes=None)"),
         ],
     )

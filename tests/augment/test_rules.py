@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
@@ -15,8 +16,14 @@ from torch_geometric.data import Batch, Data
 from ifmixup import augment
 from ifmixup.augment import Method
 from ifmixup.batch import from_batch, to_batch
+from ifmixup.components import resolve
+from ifmixup.errors import InputError
 from ifmixup.graphs import Graphs, is_undirected, select, without_repeated_edges
+from ifmixup.nn import GIN
+from ifmixup.training.packed import pack
+from ifmixup.training.trainer import Trainer
 from strategies import CLASSES, graphs
+from tiny import parts
 
 
 class Noise(Method):
@@ -37,22 +44,41 @@ class Noise(Method):
         return replace(graphs, nodes={**graphs.nodes, "x": graphs.nodes["x"] + self.std * plan})
 
 
+def fold(*classes: int) -> list[Data]:
+    """Training graphs for methods that estimate: one path of 1, 2, … nodes for each class."""
+    node = torch.arange(len(classes), device="cpu")
+    return [
+        Data(
+            x=torch.eye(3, device="cpu")[node[: n + 1] % 3],
+            edge_index=torch.stack([node[:n], node[1 : n + 1]]),
+            y=torch.tensor([number], device="cpu"),
+        )
+        for n, number in enumerate(classes)
+    ]
+
+
 OPTIONS: dict[str, dict[str, Any]] = {
     "ifmixup": {"alpha": 1.0, "p": 0.8, "shuffle_every": 1},
     "drop_edge": {"drop_ratio": 0.5},
     "drop_node": {"drop_ratio": 0.5},
     "attribute_masking": {"mask_ratio": 0.5},
+    "g_mixup": {"add_ratio": 0.6},
+    "subgraph": {"keep_ratio": 0.5},
+    "edge_perturbation": {"perturb_ratio": 0.5},
 }
+ADDING = {augment.GMixup}  # after the graphs of the batch, which stay
+DROPPING = {augment.DropNode, augment.Subgraph}  # nodes
+ONLY_CLASSES = {augment.GMixup}
 CLASSES_OF_METHODS = [*map(augment.get, augment.names()), Noise]
 everyone = pytest.mark.parametrize("cls", CLASSES_OF_METHODS, ids=lambda cls: cls.__name__)
 some = settings(max_examples=40)  # of each method
 batches = st.lists(graphs(), min_size=1, max_size=5).map(Batch.from_data_list)
 
 
-def seeded(cls: type[Method], seed: int = 0) -> Method:
+def seeded(cls: type[Method], seed: int = 0, training=(0, 1, 2, 3)) -> Method:
     name = next((name for name in augment.names() if augment.get(name) is cls), "")
     generator = torch.Generator().manual_seed(seed)
-    return cls(CLASSES, generator=generator, **OPTIONS.get(name, {}))
+    return cls(CLASSES, generator=generator, **OPTIONS.get(name, {})).fit(fold(*training))
 
 
 def same(one: Data, other: Data) -> bool:
@@ -77,11 +103,13 @@ def test_input_output_and_plan(cls, batch):
     assert same(before, batch)  # the input is untouched
 
     assert out.x.dtype == out.y.dtype == torch.float32
-    assert out.y.shape == (batch.num_graphs, CLASSES)
-    torch.testing.assert_close(out.y.sum(1), torch.ones(batch.num_graphs))
+    count = out.num_graphs
+    assert count == batch.num_graphs or (cls in ADDING and count > batch.num_graphs)
+    assert out.y.shape == (count, CLASSES)
+    torch.testing.assert_close(out.y.sum(1), torch.ones(count))
     assert all(value.isfinite().all() for _, value in out if isinstance(value, Tensor))
     parts = out.to_data_list()
-    assert len(parts) == batch.num_graphs
+    assert len(parts) == count
     assert all(part.num_nodes >= 1 for part in parts)
     assert all(same(part, out[i]) for i, part in enumerate(parts))
     assert same(out, Batch.from_data_list(parts))
@@ -107,13 +135,14 @@ def test_batches_cut_from_a_dataset(cls, batch, data):
     taken = method.take(whole, cuts)
     assert same(to_batch(whole), before)
     for part, cut in zip(taken, cuts, strict=True):
-        assert part.index.tolist() == (cut + 100).tolist()
-        assert part.num_graphs == cut.numel()
+        added = part.num_graphs - cut.numel()
+        assert added == 0 or (cls in ADDING and added > 0)
+        assert part.index.tolist() == (cut + 100).tolist() + [-1] * added
         assert part.node_ptr[0] == part.edge_ptr[0] == 0
         assert part.node_ptr[-1] == part.num_nodes
         assert part.edge_ptr[-1] == part.edge_index.size(1)
         assert torch.equal(part.node_graph[part.edge_index], part.edge_graph.expand(2, -1))
-        assert part.graphs["y"].shape == (cut.numel(), CLASSES)
+        assert part.graphs["y"].shape == (part.num_graphs, CLASSES)
     if len(cuts) == 1 and cls.change is not Method.change:
         alone = seeded(cls)(to_batch(select(from_batch(batch), cuts[0])))
         assert same(to_batch(replace(taken[0], index=None)), alone)
@@ -124,14 +153,14 @@ def test_batches_cut_from_a_dataset(cls, batch, data):
 @given(batch=batches)
 def test_nodes_survive_unless_they_are_dropped(cls, batch):
     """Isolated and trailing nodes too: no graph shrinks to what its edges reach."""
-    if cls is augment.DropNode:
+    if cls in DROPPING:
         return
     method = seeded(cls)
     out = method(batch)
-    smallest = batch.ptr.diff()
-    assert (out.ptr.diff() >= smallest).all()
+    sizes = out.ptr.diff()[: batch.num_graphs]
+    assert (sizes >= batch.ptr.diff()).all()
     if cls is not augment.IfMixup:
-        assert torch.equal(out.ptr, batch.ptr)
+        assert torch.equal(sizes, batch.ptr.diff())
 
 
 @everyone
@@ -191,9 +220,9 @@ def test_copies_and_pickles_draw_the_same(cls, example):
 @everyone
 def test_without_a_generator_the_global_one_decides(cls, example):
     torch.manual_seed(3)
-    first = cls(CLASSES)(example)
+    first = cls(CLASSES).fit(fold(0, 1))(example)
     torch.manual_seed(3)
-    assert same(first, cls(CLASSES)(example))
+    assert same(first, cls(CLASSES).fit(fold(0, 1))(example))
 
 
 @everyone
@@ -215,4 +244,68 @@ def test_no_tensor_is_made_on_the_default_device(cls, example):
 @everyone
 def test_float_labels_need_no_number_of_classes(cls, example):
     example.y = torch.rand(3, 2)
-    assert cls()(example).y.shape == (3, 2)
+    method = cls()
+    if cls in ONLY_CLASSES:
+        with pytest.raises(InputError, match="class"):
+            method.fit(example.to_data_list())
+    else:
+        assert method.fit(example.to_data_list())(example).y.shape == (3, 2)
+
+
+@everyone
+def test_one_class_in_the_fold(cls, example):
+    out = seeded(cls, training=(2, 2, 2))(example)
+    torch.testing.assert_close(out.y.sum(1), torch.ones(out.num_graphs))
+    assert (out.y[3:] == torch.eye(4)[2]).all()  # what a method adds is of that class
+
+
+@everyone
+def test_other_attributes_are_handled_or_refused(cls, example):
+    training = fold(0, 1, 2, 3)
+    for graph in [example, *training]:
+        graph.edge_attr = torch.rand(graph.num_edges, 2)
+        graph.pos = torch.rand(graph.num_nodes, 3)
+    try:
+        out = cls(CLASSES).fit(training)(example)
+    except InputError as error:
+        assert "edge_attr" in str(error) or "pos" in str(error)  # noqa: PT017
+    else:
+        assert out.edge_attr.shape == (out.num_edges, 2)
+        assert out.pos.shape == (out.num_nodes, 3)
+    example.atom = torch.arange(example.num_nodes)  # which cannot be interpolated
+    try:
+        out = cls(CLASSES).fit(training)(example)
+    except InputError as error:
+        assert "'atom'" in str(error)  # noqa: PT017
+    else:
+        assert out.atom.shape == (out.num_nodes,)
+
+
+@everyone
+@some
+@given(batch=batches)
+def test_the_loss_of_any_graphs(cls, batch):
+    """Of one graph, of graphs of one node, and without edges too."""
+    torch.manual_seed(0)
+    model = GIN(3, 4, 2, CLASSES, jk="sum")
+    loss = seeded(cls).loss(model, batch, F.cross_entropy)
+    assert loss.isfinite()
+    loss.backward()
+    assert all(p.grad is None or p.grad.isfinite().all() for p in model.parameters())
+
+
+@everyone
+def test_a_training_shows_a_method_its_training_graphs_only(cls, example):
+    """Other graphs to test on change no loss."""
+    losses = []
+    for factor in (1, 1000):
+        others = [graph.clone() for graph in example.to_data_list()]
+        for graph in others:
+            graph.x = graph.x * factor
+        data = pack([*fold(0, 1, 2, 3), *others], "few")
+        how, model, _ = parts("gcn", "none", epochs=1)
+        method = resolve("method", cls).spec
+        trainer = Trainer(how, model, method, data, train=torch.arange(4))
+        trainer.run_epoch()
+        losses.append(trainer.curves["train_loss"])
+    assert losses[0] == losses[1]

@@ -62,15 +62,16 @@ def test_graphs_of_ones_own_and_other_folds_from_a_file(tmp_path):
     [(with_labels, "roc_auc", "ROC-AUC in %"), (with_values, "mae", "MAE in the units")],
 )
 def test_labels_and_values_with_every_method(tmp_path, graphs, metric, said):
+    methods = [name for name in augment.names() if name != "g_mixup"]  # which needs classes
     found = ifmixup.compare(
         graphs(30),
-        methods=augment.names(),
+        methods=methods,
         protocols=("holdout", "paper"),
         folder=tmp_path,
         engine=Here(),
         **{**TINY, "folds": 2},
     )
-    count = len(augment.names())
+    count = len(methods)
     assert found.failed == []
     assert [row.metric for row in found.rows] == [metric] * 2 * count
     assert all(row.reading.runs == 2 and row.reading.mean > 0 for row in found.rows)

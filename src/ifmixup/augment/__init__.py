@@ -7,12 +7,16 @@ from ifmixup.augment.attribute_masking import AttributeMasking
 from ifmixup.augment.draws import MixPlan
 from ifmixup.augment.drop_edge import DropEdge
 from ifmixup.augment.drop_node import DropNode
+from ifmixup.augment.edge_perturbation import EdgePerturbation
+from ifmixup.augment.g_mixup import GMixup
 from ifmixup.augment.graph_transplant import GraphTransplant
 from ifmixup.augment.ifmixup import IfMixup
+from ifmixup.augment.manifold_mixup import ManifoldMixup
 from ifmixup.augment.method import Method, create, get, names
 from ifmixup.augment.mixup_graph import MixupGraph
 from ifmixup.augment.nodesam import NodeSam
 from ifmixup.augment.s_mixup import SMixup
+from ifmixup.augment.subgraph import Subgraph
 from ifmixup.augment.submix import SubMix
 from ifmixup.components import METHODS
 
@@ -25,14 +29,18 @@ __all__ = [
     "AttributeMasking",
     "DropEdge",
     "DropNode",
+    "EdgePerturbation",
+    "GMixup",
     "GraphTransplant",
     "IfMixup",
+    "ManifoldMixup",
     "Method",
     "MixPlan",
     "MixupGraph",
     "NodeSam",
     "SMixup",
     "SubMix",
+    "Subgraph",
     "create",
     "get",
     "names",

@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -19,6 +18,7 @@ from ifmixup.augment.draws import (
     numpy_generator,
 )
 from ifmixup.augment.method import Method
+from ifmixup.augment.pairing import PAIRINGS, draw_partner
 from ifmixup.components import METHODS
 from ifmixup.errors import InputError, unknown_name
 from ifmixup.graphs import Graphs, concatenate, permute_nodes, ranges, select, split
@@ -50,7 +50,18 @@ class IfMixup(Method):
         p: The probability that a graph is mixed; else it passes as it is.
         pairing: ``"random"``: a random permutation of the batch. ``"same-size"``: a random graph of
             the batch with as many nodes; a graph with none such is paired with any graph at random.
-            ``"self"``: with itself, which makes sense with ``shuffle_every``.
+            ``"self"``: with itself, which makes sense with ``shuffle_every``. ``"same-class"``: a
+            random graph of the batch with the same label; try it where a mixture of two classes
+            would look like a third. ``"other-class"``: one with another label; try it where most
+            random pairs are of one class, and their mixtures teach nothing new. In both, a graph
+            with none such stays as it is. ``"near"``: another graph, drawn by a Gaussian kernel on
+            the targets, as in `C-Mixup <https://arxiv.org/abs/2210.05775>`_; try it for values,
+            because the mean of two distant values may belong to no mixture of their graphs.
+        bandwidth: The σ of the kernel of ``"near"``, in the units of ``y``. A training standardises
+            values, so that 1 is their standard deviation.
+        until: When mixing ends, so that the last epochs see graphs as they are: after so many
+            epochs (an int), or after that share of the training (a float; in a loop of your own set
+            ``num_epochs``). Try it where the training loss stays high. Call :meth:`start_epoch`.
         shuffle_every: Permute the partner's node order before mixing, with new orders every so many
             epochs (call :meth:`start_epoch`); None never does. In between, a graph keeps its order
             in all batches (graphs with as many nodes and edges share one).
@@ -75,6 +86,8 @@ class IfMixup(Method):
         beta: float = 1.0,
         p: float = 1.0,
         pairing: str = "random",
+        bandwidth: float = 1.0,
+        until: int | float | None = None,
         shuffle_every: int | None = None,
         ratio: str = "pair",
         node_weight: bool = True,
@@ -84,12 +97,19 @@ class IfMixup(Method):
     ) -> None:
         super().__init__(num_classes, generator=generator)
         check_ratio_options(alpha, beta, p, ratio)
-        if pairing not in ("random", "same-size", "self"):
-            raise unknown_name("pairing", pairing, ("random", "same-size", "self"))
+        if pairing not in PAIRINGS:
+            raise unknown_name("pairing", pairing, PAIRINGS)
+        if not bandwidth > 0:
+            raise InputError(f"bandwidth must be more than 0; got {bandwidth}.")
+        if until is not None and (until < 0 or (isinstance(until, float) and until > 1)):
+            raise InputError(
+                f"until must be a number of epochs (an int), a share of the training in [0, 1] (a "
+                f"float), or None; got {until}."
+            )
         if shuffle_every is not None and shuffle_every < 1:
             raise InputError(f"shuffle_every must be at least 1, or None; got {shuffle_every}.")
         self.alpha, self.beta, self.p, self.ratio = alpha, beta, p, ratio
-        self.pairing = pairing
+        self.pairing, self.bandwidth, self.until = pairing, bandwidth, until
         self.shuffle_every = shuffle_every
         self.node_weight, self.coalesce = node_weight, coalesce
         self.drop = drop
@@ -98,12 +118,12 @@ class IfMixup(Method):
         self._order_seed = 0 if shuffle_every is None else draw_seed(generator)
 
     def start_epoch(self, epoch: int) -> None:
-        """Node orders change every ``shuffle_every`` epochs."""
+        """Node orders change every ``shuffle_every`` epochs, and mixing ends with ``until``."""
         self.epoch = epoch
 
     def draw(self, graphs: Graphs) -> MixPlan:
         """Draw partners, ratios and node orders."""
-        plan = self._draw_pairs(graphs.node_counts, graphs.nodes["x"])
+        plan = self._draw_pairs(graphs.node_counts, graphs.nodes["x"], graphs.graphs.get("y"))
         return replace(plan, node_order=self._node_order(graphs, plan.partner))
 
     def change(self, graphs: Graphs, plan: MixPlan) -> Graphs:
@@ -121,7 +141,10 @@ class IfMixup(Method):
         if type(self).draw is not IfMixup.draw or type(self).change is not IfMixup.change:
             return super().take(graphs, batches)
         sizes = [batch.numel() for batch in batches]
-        plans = [self._draw_pairs(graphs.node_counts[b], graphs.nodes["x"]) for b in batches]
+        x, y = graphs.nodes["x"], graphs.graphs.get("y")
+        plans = [
+            self._draw_pairs(graphs.node_counts[b], x, None if y is None else y[b]) for b in batches
+        ]
         starts = accumulate(sizes, initial=0)
         partner = torch.cat([p.partner + at for p, at in zip(plans, starts, strict=False)])
         plan = MixPlan(partner, torch.cat([plan.lam for plan in plans]))
@@ -142,38 +165,29 @@ class IfMixup(Method):
         coalesce = self.coalesce and not self.repeated_edges
         return mix_pairs(graphs, first, second, lam, coalesce=coalesce)
 
-    def _draw_pairs(self, number_of_nodes: Tensor, like: Tensor) -> MixPlan:
-        """Partners and ratios for graphs with so many nodes each, ``[B]``."""
+    def _draw_pairs(self, sizes: Tensor, like: Tensor, y: Tensor | None) -> MixPlan:
+        """Partners and ratios for graphs with so many nodes each, ``[B]``, and these labels."""
         rng = numpy_generator(self.generator)
         return draw_plan(
             rng,
-            self._draw_partner(rng, number_of_nodes),
+            draw_partner(rng, self.pairing, sizes, y, self.bandwidth),
             alpha=self.alpha,
             beta=self.beta,
-            p=self.p,
+            p=0.0 if self._is_over() else self.p,
             ratio=self.ratio,
             like=like,
         )
 
-    def _draw_partner(self, rng: np.random.Generator, number_of_nodes: Tensor) -> np.ndarray:
-        count = number_of_nodes.numel()
-        if self.pairing == "self":
-            return np.arange(count)
-        shuffled = rng.permutation(count)
-        if self.pairing == "random":
-            return shuffled
-        # Sorted by size, in random order within a size; each takes the next one of its size, the
-        # last the first.
-        sizes = number_of_nodes.cpu().numpy()
-        order = shuffled[np.argsort(sizes[shuffled], kind="stable")]
-        begin = np.searchsorted(sizes[order], sizes[order], "left")
-        end = np.searchsorted(sizes[order], sizes[order], "right")
-        following = np.arange(count) + 1
-        following = np.where(following < end, following, begin)
-        following = np.where(end - begin > 1, following, rng.integers(count, size=count))
-        partner = np.empty_like(order)
-        partner[order] = order[following]
-        return partner
+    def _is_over(self) -> bool:
+        """Whether the epochs with mixing have passed."""
+        if not isinstance(self.until, float):
+            return self.until is not None and self.epoch >= self.until
+        if self.num_epochs is None:
+            raise InputError(
+                f"until={self.until} is a share of the training, but its length is not known. Set "
+                f"num_epochs of the method, or give until as a number of epochs."
+            )
+        return self.epoch >= self.until * self.num_epochs
 
     def _node_order(self, graphs: Graphs, partner: Tensor) -> Tensor | None:
         """The partners' nodes by a random key of their index, graph size and block of epochs."""

@@ -76,6 +76,8 @@ class Method(nn.Module):
     node_weight: bool = True
     #: Whether an edge may occur twice, because the model adds weights up; a training sets it.
     repeated_edges: bool = False
+    #: The number of epochs, where it is known; a training sets it.
+    num_epochs: int | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

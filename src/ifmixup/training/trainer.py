@@ -80,6 +80,7 @@ class Trainer:
             generator=torch.Generator().manual_seed(seed + 1),
         )
         self.method.repeated_edges = getattr(self.model, "adds_repeated_edges", False)
+        self.method.num_epochs = settings.epochs
         undirected = is_undirected(self.data.graphs)
         with user_code(f"{method.class_name}.fit", type(self.method)):
             # A method is given the training graphs and nothing else, whatever it overrides.

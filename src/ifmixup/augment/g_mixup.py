@@ -1,0 +1,302 @@
+"""GMixup: add graphs that are sampled from a mixture of two classes' graphons."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from ifmixup.augment.draws import check_fraction, hash_uniform, numpy_generator
+from ifmixup.augment.method import Method
+from ifmixup.components import METHODS
+from ifmixup.edges import edge_keys, edges_of_keys
+from ifmixup.errors import InputError
+from ifmixup.graphs import Graphs, concatenate, cut, is_one_hot, pointers, split
+from ifmixup.mixing import check_mixable
+
+
+@dataclass(frozen=True)
+class GMixupPlan:
+    """What each of M new graphs is sampled from.
+
+    Attributes:
+        first: The class that has the share λ, ``[M]``.
+        second: The other class, ``[M]``.
+        lam: λ, ``[M]``.
+        seed: The numbers that nodes and edges are sampled with follow from it, ``[M]``.
+    """
+
+    first: Tensor
+    second: Tensor
+    lam: Tensor
+    seed: Tensor
+
+
+@METHODS.register("g_mixup")
+class GMixup(Method):
+    r"""Adds new graphs to a batch, sampled from mixtures of class graphons.
+
+    From `G-Mixup <https://arxiv.org/abs/2202.07179>`_. For each class, :meth:`fit` estimates a step
+    function :math:`W` ``[N, N]`` of edge probabilities and node features :math:`X` ``[N, d]``. N is
+    the median number of nodes of the training graphs:
+
+    1. The nodes of each graph are ordered by degree, the highest first; graphs are padded or
+       cropped to N nodes.
+    2. The adjacency matrices of a class are averaged, and smoothed by universal singular value
+       thresholding (USVT): singular values below ``threshold`` :math:`\cdot \sqrt{N}` are dropped,
+       and the result is clipped to [0, 1].
+    3. :math:`X_i` is the mean of the features of the nodes at place i.
+
+    A new graph of K nodes, of classes a and b, is
+
+    .. math::
+        W = \lambda W_a + (1 - \lambda) W_b, \quad
+        A_{ij} = A_{ji} \sim \mathrm{Bernoulli}(W_{ij}) \;\; (i < j), \quad
+        X = \lambda X_a + (1 - \lambda) X_b, \quad
+        y = \lambda y_a + (1 - \lambda) y_b
+
+    In a PyG loop::
+
+        method = GMixup(num_classes).fit(train_dataset)
+        for batch in DataLoader(train_dataset, 32, shuffle=True):
+            batch = method(batch)  # up to 7 more graphs; y is float rows [B', C]
+
+    A batch gets ``add_ratio`` · B new graphs on average, at its end; their index in the dataset is
+    −1. The graphs of the batch stay as they are, but for graph attributes other than ``y``, which
+    new graphs do not have.
+
+    Defaults are those of the paper's text. Its code draws λ from U(0.005, 0.01) and adds 15 %. What
+    differs from the paper: new graphs are sampled for every batch, not once before training. What
+    the paper leaves open: nodes of equal degree stay in their order; an edge counts in either
+    direction, and new graphs are undirected without self-loops (the paper's code can have them) and
+    keep isolated nodes (which its code drops); a place that no graph of a class has gets the mean
+    of all classes; an edge has the mean weight and attributes of the edges of its classes; the two
+    classes differ, unless the training graphs have only one.
+
+    Args:
+        num_classes: The number of classes C; None where ``y`` is one-hot rows already.
+        add_ratio: The number of new graphs, as a share of the batch.
+        lam_low: λ ~ U(lam_low, lam_high).
+        lam_high: See ``lam_low``.
+        num_nodes: The number of nodes K of a new graph, at latent positions u ~ U(0, 1) of the
+            graphon. None: K = N, one node for each step, as in the paper's code.
+        threshold: The threshold of USVT, in units of :math:`\sqrt{N}`.
+        drop: Names of attributes to leave out.
+        generator: Where randomness comes from; else torch's global generator.
+    """
+
+    keeps_undirected = True
+    shown = ("add_ratio", "lam_low", "lam_high")
+
+    def __init__(
+        self,
+        num_classes: int | None = None,
+        *,
+        add_ratio: float = 0.2,
+        lam_low: float = 0.1,
+        lam_high: float = 0.2,
+        num_nodes: int | None = None,
+        threshold: float = 0.2,
+        drop: Collection[str] = (),
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__(num_classes, generator=generator)
+        self.add_ratio = check_fraction("add_ratio", add_ratio)
+        if not 0 <= lam_low <= lam_high <= 1:
+            raise InputError(
+                f"λ ~ U(lam_low, lam_high) needs 0 <= lam_low <= lam_high <= 1; got "
+                f"({lam_low}, {lam_high})."
+            )
+        if num_nodes is not None and num_nodes < 1:
+            raise InputError(f"num_nodes must be at least 1, or None; got {num_nodes}.")
+        if threshold < 0:
+            raise InputError(f"threshold must be at least 0; got {threshold}.")
+        self.lam_low, self.lam_high = lam_low, lam_high
+        self.num_nodes, self.threshold, self.drop = num_nodes, threshold, drop
+        #: The graphon of each class ``[C, N, N]``; None before :meth:`fit`.
+        self.graphon: Tensor | None = None
+        #: The node attributes at each step of a class's graphon, each ``[C, N, ...]``.
+        self.features: dict[str, Tensor] = {}
+        #: The mean edge attributes of a class, each ``[C, ...]``.
+        self.edge_features: dict[str, Tensor] = {}
+        self._classes: np.ndarray | None = None  # those with training graphs
+
+    def fit(self, graphs: Any, *, seed: int = 0) -> GMixup:
+        """Estimate the graphon of each class; see :meth:`Method.fit`. Nothing is drawn."""
+        y = graphs.graphs.get("y")
+        if y is None or not is_one_hot(y):
+            raise InputError(
+                "g_mixup mixes the graphons of classes, but y is not one class per graph. Use "
+                "another method for labels and values, such as ifmixup."
+            )
+        device, group, classes = graphs.node_ptr.device, y.argmax(1).cpu(), y.size(1)
+        size = max(1, int(np.median(graphs.node_counts.cpu().numpy())))
+        place, matrix = align(graphs, size, group, classes)
+        of_node, of_edge = group[graphs.node_graph.cpu()], group[graphs.edge_graph.cpu()]
+        present = torch.bincount(group, minlength=classes)
+        mean = matrix / present.clamp(min=1).view(-1, 1, 1)
+        self.graphon = usvt(mean, self.threshold).float().to(device)
+        self.features = {
+            name: _means(value, of_node, place, classes, size).to(device)
+            for name, value in graphs.nodes.items()
+        }
+        self.edge_features = {
+            name: _means(value, of_edge, torch.zeros_like(of_edge), classes, 1)[:, 0].to(device)
+            for name, value in graphs.edges.items()
+            if name != "edge_index"
+        }
+        self._classes = present.nonzero().view(-1).numpy()
+        return self
+
+    def draw(self, graphs: Graphs) -> GMixupPlan:
+        """Draw how many graphs are added, and from which classes, ratios and seeds."""
+        classes = self._fitted()[1]
+        rng, device = numpy_generator(self.generator), graphs.node_ptr.device
+        # Rounded up or down by chance: add_ratio · B on average.
+        count = int(self.add_ratio * graphs.num_graphs + rng.random())
+        first = rng.integers(len(classes), size=count)
+        second = first
+        if len(classes) > 1:  # any class but the first
+            second = (first + rng.integers(1, len(classes), size=count)) % len(classes)
+        lam = rng.uniform(self.lam_low, self.lam_high, count).astype(np.float32)
+        drawn = (classes[first], classes[second], lam, rng.integers(2**62, size=count))
+        return GMixupPlan(*(torch.from_numpy(each).to(device) for each in drawn))
+
+    def change(self, graphs: Graphs, plan: GMixupPlan) -> Graphs:
+        """The graphs, and the new ones after them."""
+        return concatenate(graphs, self.sample(plan, graphs)) if plan.lam.numel() else graphs
+
+    def take(self, graphs: Graphs, batches: Sequence[Tensor]) -> list[Graphs]:
+        """Cut batches and add new graphs to each, which are sampled for all of them at once."""
+        if type(self).draw is not GMixup.draw or type(self).change is not GMixup.change:
+            return super().take(graphs, batches)
+        parts = cut(graphs, batches)
+        plans = [self.draw(part) for part in parts]
+        counts = [plan.lam.numel() for plan in plans]
+        if not any(counts):
+            return parts
+        names = ("first", "second", "lam", "seed")
+        whole = GMixupPlan(*(torch.cat([getattr(each, name) for each in plans]) for name in names))
+        added = split(self.sample(whole, graphs), counts)
+        return [
+            concatenate(part, new) if count else part
+            for part, new, count in zip(parts, added, counts, strict=True)
+        ]
+
+    def sample(self, plan: GMixupPlan, like: Graphs) -> Graphs:
+        """The new graphs of a plan, with the device and dtypes of ``like``."""
+        device, count = like.node_ptr.device, plan.lam.numel()
+        graphon = self._fitted()[0].to(device)
+        number = torch.arange(self.num_nodes or graphon.size(1), device=device)
+        row, column, seed = number.view(-1, 1), number, plan.seed.view(-1, 1, 1)
+
+        probability = _mixture(graphon, plan)  # [M, N, N]
+        step = None
+        if self.num_nodes is not None:
+            latent = hash_uniform(1, plan.seed.view(-1, 1) + number)
+            step = (latent * graphon.size(1)).long()  # [M, K]
+            graph = torch.arange(count, device=device).view(-1, 1, 1)
+            probability = probability[graph, step.unsqueeze(2), step.unsqueeze(1)]
+        # The same number for both directions of an edge; sorted as nonzero gives them.
+        key = torch.minimum(row, column) * number.numel() + torch.maximum(row, column)
+        there = (hash_uniform(0, seed + key) < probability) & (row != column)
+        graph, source, target = there.nonzero(as_tuple=True)
+
+        nodes = {}
+        for name, value in self.features.items():
+            mixed = _mixture(value.to(device), plan)  # [M, N, ...]
+            if step is not None:
+                mixed = mixed[torch.arange(count, device=device).view(-1, 1), step]
+            nodes[name] = mixed.flatten(0, 1).to(like.nodes.get(name, mixed).dtype)
+        edges = {"edge_index": torch.stack([source, target]) + graph * number.numel()}
+        for name, value in self.edge_features.items():
+            rows = _mixture(value.to(device), plan)[graph]  # [M, ...] and [E, ...]
+            edges[name] = rows.to(like.edges.get(name, rows).dtype)
+        y = like.graphs["y"]
+        one_hot = (F.one_hot(each, y.size(1)).to(y.dtype) for each in (plan.first, plan.second))
+        first, second = one_hot
+        lam = plan.lam.to(y.dtype).view(-1, 1)
+        return Graphs(
+            nodes=nodes,
+            edges=edges,
+            graphs={"y": lam * first + (1 - lam) * second},
+            node_ptr=torch.arange(count + 1, device=device) * number.numel(),
+            edge_ptr=pointers(there.sum((1, 2))),
+            index=None if like.index is None else torch.full_like(plan.seed, -1),
+        )
+
+    def _prepare(self, graphs: Graphs) -> Graphs:
+        """Graphs whose attributes can be averaged: each edge once, labels as rows."""
+        return check_mixable(graphs, self.drop, self.num_classes)
+
+    def _fitted(self) -> tuple[Tensor, np.ndarray]:
+        if self.graphon is None or self._classes is None:
+            raise InputError(
+                "g_mixup samples from graphons that are estimated first: call "
+                "method.fit(train_dataset), with the training graphs only."
+            )
+        return self.graphon, self._classes
+
+
+def align(graphs: Graphs, size: int, group: Tensor, num_groups: int) -> tuple[Tensor, Tensor]:
+    """Order the nodes of each graph by degree, and add up the adjacency matrices of each group.
+
+    Args:
+        graphs: The graphs; an edge counts in either direction, self-loops do not count.
+        size: The number of nodes N to pad and crop to.
+        group: The group of each graph, ``[B]``.
+        num_groups: The number of groups C.
+
+    Returns:
+        The place of each node in its graph, and the sums ``[C, N, N]``; on the CPU.
+    """
+    edge_index, node_ptr = graphs.edge_index.cpu(), graphs.node_ptr.cpu()
+    count, graph = graphs.num_nodes, graphs.node_graph.cpu()
+    edge_index = edge_index[:, edge_index[0] != edge_index[1]]
+    edge_index = edges_of_keys(edge_keys(count, edge_index, edge_index.flip(0)).unique(), count)
+    degree = torch.bincount(edge_index[0], minlength=count)
+    order = (graph * (count + 1) - degree).argsort(stable=True)
+    place = torch.empty_like(order)
+    place[order] = torch.arange(count, device=order.device) - node_ptr[graph]
+    row, column = place[edge_index]
+    inside = (row < size) & (column < size)
+    key = (group[graph[edge_index[0]]] * size + row) * size + column
+    total = torch.bincount(key[inside], minlength=num_groups * size * size)
+    return place, total.view(num_groups, size, size)
+
+
+def usvt(mean: Tensor, threshold: float) -> Tensor:
+    r"""Universal singular value thresholding of symmetric matrices ``[C, N, N]``.
+
+    Singular values below ``threshold`` :math:`\cdot \sqrt{N}` are dropped, and entries are clipped
+    to [0, 1]. The singular values of a symmetric matrix are the absolute eigenvalues.
+    """
+    value, vector = torch.linalg.eigh(mean.double())
+    value = value.masked_fill(value.abs() < threshold * mean.size(-1) ** 0.5, 0)
+    smooth = (vector * value.unsqueeze(-2)) @ vector.mT
+    return ((smooth + smooth.mT) / 2).clamp(0, 1)
+
+
+def _means(value: Tensor, group: Tensor, place: Tensor, classes: int, size: int) -> Tensor:
+    """The mean attribute of the rows of each class at each place, ``[C, size, ...]``."""
+    inside = place < size
+    key = (group * size + place)[inside]
+    rows = value.cpu().double()[inside]
+    shape = (classes, size, *value.shape[1:])
+    total = rows.new_zeros(classes * size, *shape[2:]).index_add_(0, key, rows).view(shape)
+    count = torch.bincount(key, minlength=classes * size)
+    count = count.view(classes, size, *[1] * (value.dim() - 1))
+    # What no graph of a class has is as in all classes.
+    everyone = total.sum(0) / count.sum(0).clamp(min=1)
+    return torch.where(count > 0, total / count.clamp(min=1), everyone).float()
+
+
+def _mixture(value: Tensor, plan: GMixupPlan) -> Tensor:
+    """λ v_a + (1 − λ) v_b of what each class has, ``[C, ...]``: ``[M, ...]``."""
+    lam = plan.lam.view(-1, *[1] * (value.dim() - 1))
+    return lam * value[plan.first] + (1 - lam) * value[plan.second]
