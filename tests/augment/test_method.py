@@ -60,11 +60,15 @@ class TestNames:
             "drop_node",
             "edge_perturbation",
             "g_mixup",
+            "graph_transplant",
             "ifmixup",
             "manifold_mixup",
             "mixup_graph",
+            "nodesam",
             "none",
+            "s_mixup",
             "subgraph",
+            "submix",
         ]
         assert augment.get("none") is Method
 
@@ -116,6 +120,10 @@ class TestRepresentation:
             ),
             (augment.Subgraph(3), "Subgraph(num_classes=3, keep_ratio=0.8)"),
             (augment.EdgePerturbation(3), "EdgePerturbation(num_classes=3, perturb_ratio=0.2)"),
+            (augment.SubMix(3), "SubMix(num_classes=3, subgraph_ratio=0.4)"),
+            (augment.NodeSam(3), "NodeSam(num_classes=3)"),
+            (augment.GraphTransplant(3), "GraphTransplant(num_classes=3, anchor_ratio=0.1)"),
+            (augment.SMixup(3), "SMixup(num_classes=3, alpha=1.0)"),
             (Method(), "Method(num_classes=None)"),
         ],
     )

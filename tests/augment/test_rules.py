@@ -65,9 +65,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "g_mixup": {"add_ratio": 0.6},
     "subgraph": {"keep_ratio": 0.5},
     "edge_perturbation": {"perturb_ratio": 0.5},
+    "submix": {"subgraph_ratio": 1.0},
+    "graph_transplant": {"anchor_ratio": 0.3},
+    "s_mixup": {"p": 0.8, "threshold": 0.01, "hidden_channels": 4, "num_layers": 1, "epochs": 1},
 }
 ADDING = {augment.GMixup}  # after the graphs of the batch, which stay
-DROPPING = {augment.DropNode, augment.Subgraph}  # nodes
+DROPPING = {augment.DropNode, augment.Subgraph, augment.GraphTransplant}  # nodes
 ONLY_CLASSES = {augment.GMixup}
 CLASSES_OF_METHODS = [*map(augment.get, augment.names()), Noise]
 everyone = pytest.mark.parametrize("cls", CLASSES_OF_METHODS, ids=lambda cls: cls.__name__)

@@ -92,6 +92,7 @@ class GraphTransplant(Method):
 
     keeps_undirected = True
     requires = frozenset({"encode"})
+    shown = ("anchor_ratio",)
 
     def __init__(
         self,
