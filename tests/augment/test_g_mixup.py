@@ -223,15 +223,30 @@ class TestBatches:
         assert all(140 < pairs.count(pair) < 260 for pair in set(pairs))
 
     def test_one_class(self, batch):
-        out = fitted([TRIANGLE, TRIANGLE], add_ratio=1.0)(batch)
+        ring = batch[0]  # of three nodes, and of class 1
+        out = fitted([ring, ring], add_ratio=1.0)(batch)
         assert out.y[8:].tolist() == [[0.0, 1.0]] * 8
         assert out.num_edges == batch.num_edges + 8 * 6
 
-    def test_taking_graphs_is_cutting_and_then_adding(self, batch):
+    def test_batches_that_are_taken_together(self, batch):
+        """Each has its own graphs and then new ones; one alone is as drawn for it."""
         batches = [torch.tensor([5, 4, 1, 0, 6, 3]), torch.tensor([2, 7, 5]), torch.tensor([0])]
-        cutting, taking = fitted(add_ratio=0.4), fitted(add_ratio=0.4)
-        graphs = cutting._prepare(from_batch(batch))
-        for index, taken in zip(batches, taking.take(graphs, batches), strict=True):
+        fold = batch.to_data_list()
+        method = fitted(fold, add_ratio=0.4)
+        graphs = method._prepare(from_batch(batch))
+        added = 0
+        for _ in range(10):
+            for index, taken in zip(batches, method.take(graphs, batches), strict=True):
+                own = select(taken, torch.arange(len(index)))
+                expected = select(graphs, index)
+                assert torch.equal(own.edge_index, expected.edge_index)
+                assert torch.equal(own.nodes["x"], expected.nodes["x"])
+                assert (taken.graphs["y"][len(index) :].max(1).values < 1).all()
+                added += taken.num_graphs - len(index)
+        assert 35 < added < 45  # 0.4 of 100
+        for index in batches:
+            taking, cutting = fitted(fold, add_ratio=0.4), fitted(fold, add_ratio=0.4)
+            (taken,) = taking.take(graphs, [index])
             cut = select(graphs, index)
             expected = to_batch(cutting.change(cut, cutting.draw(cut)))
             for key in ("x", "edge_index", "y", "batch", "ptr"):

@@ -265,6 +265,7 @@ class TestLoss:
             torch.manual_seed(0)
             model = GIN(3, 8, 2, 2)
             method = augment.create(name, 2, generator=torch.Generator().manual_seed(0))
+            method.fit(batch.to_data_list())
             optimizer = torch.optim.AdamW(model.parameters(), lr=0.02)
             clean = []
             for _ in range(40):
@@ -298,7 +299,8 @@ class TestBatches:
     def test_labels_are_optional(self, batch):
         del batch.y
         for name in augment.names():
-            assert augment.create(name)(batch).get("y") is None
+            if name != "g_mixup":  # which needs classes
+                assert augment.create(name)(batch).get("y") is None
 
 
 def test_a_copy_draws_the_same_and_leaves_the_original_alone(batch):

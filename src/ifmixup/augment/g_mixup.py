@@ -16,7 +16,7 @@ from ifmixup.augment.method import Method
 from ifmixup.components import METHODS
 from ifmixup.edges import edge_keys, edges_of_keys
 from ifmixup.errors import InputError
-from ifmixup.graphs import Graphs, concatenate, cut, is_one_hot, pointers, split
+from ifmixup.graphs import Graphs, concatenate, is_one_hot, pointers, select, split
 from ifmixup.mixing import check_mixable
 
 
@@ -155,84 +155,88 @@ class GMixup(Method):
 
     def draw(self, graphs: Graphs) -> GMixupPlan:
         """Draw how many graphs are added, and from which classes, ratios and seeds."""
-        classes = self._fitted()[1]
-        rng, device = numpy_generator(self.generator), graphs.node_ptr.device
-        # Rounded up or down by chance: add_ratio · B on average.
-        count = int(self.add_ratio * graphs.num_graphs + rng.random())
-        first = rng.integers(len(classes), size=count)
-        second = first
-        if len(classes) > 1:  # any class but the first
-            second = (first + rng.integers(1, len(classes), size=count)) % len(classes)
-        lam = rng.uniform(self.lam_low, self.lam_high, count).astype(np.float32)
-        drawn = (classes[first], classes[second], lam, rng.integers(2**62, size=count))
-        return GMixupPlan(*(torch.from_numpy(each).to(device) for each in drawn))
+        return self._draw([graphs.num_graphs], graphs.node_ptr.device)[0]
 
     def change(self, graphs: Graphs, plan: GMixupPlan) -> Graphs:
         """The graphs, and the new ones after them."""
         return concatenate(graphs, self.sample(plan, graphs)) if plan.lam.numel() else graphs
 
     def take(self, graphs: Graphs, batches: Sequence[Tensor]) -> list[Graphs]:
-        """Cut batches and add new graphs to each, which are sampled for all of them at once."""
+        """Cut batches and add new graphs to each, drawn and sampled for all of them at once."""
         if type(self).draw is not GMixup.draw or type(self).change is not GMixup.change:
             return super().take(graphs, batches)
-        parts = cut(graphs, batches)
-        plans = [self.draw(part) for part in parts]
-        counts = [plan.lam.numel() for plan in plans]
+        sizes = [batch.numel() for batch in batches]
+        plan, counts = self._draw(sizes, graphs.node_ptr.device)
+        added = self.change(select(graphs, torch.cat(list(batches))), plan)
         if not any(counts):
-            return parts
-        names = ("first", "second", "lam", "seed")
-        whole = GMixupPlan(*(torch.cat([getattr(each, name) for each in plans]) for name in names))
-        added = split(self.sample(whole, graphs), counts)
-        return [
-            concatenate(part, new) if count else part
-            for part, new, count in zip(parts, added, counts, strict=True)
-        ]
+            return split(added, sizes)
+        # The new graphs of each batch after its own.
+        batch = np.repeat(np.tile(np.arange(len(sizes)), 2), [*sizes, *counts])
+        order = torch.from_numpy(batch.argsort(kind="stable")).to(graphs.node_ptr.device)
+        return split(select(added, order), [n + m for n, m in zip(sizes, counts, strict=True)])
 
     def sample(self, plan: GMixupPlan, like: Graphs) -> Graphs:
         """The new graphs of a plan, with the device and dtypes of ``like``."""
         device, count = like.node_ptr.device, plan.lam.numel()
         graphon = self._fitted()[0].to(device)
-        number = torch.arange(self.num_nodes or graphon.size(1), device=device)
-        row, column, seed = number.view(-1, 1), number, plan.seed.view(-1, 1, 1)
-
-        probability = _mixture(graphon, plan)  # [M, N, N]
+        size = self.num_nodes or graphon.size(1)
+        row, column = torch.triu_indices(size, size, 1, device=device)  # all pairs i < j
+        each = torch.arange(count, device=device).view(-1, 1)
         step = None
-        if self.num_nodes is not None:
+        if self.num_nodes is None:
+            probability = _mixture(graphon[:, row, column], plan)
+        else:
+            number = torch.arange(size, device=device)
             latent = hash_uniform(1, plan.seed.view(-1, 1) + number)
             step = (latent * graphon.size(1)).long()  # [M, K]
-            graph = torch.arange(count, device=device).view(-1, 1, 1)
-            probability = probability[graph, step.unsqueeze(2), step.unsqueeze(1)]
-        # The same number for both directions of an edge; sorted as nonzero gives them.
-        key = torch.minimum(row, column) * number.numel() + torch.maximum(row, column)
-        there = (hash_uniform(0, seed + key) < probability) & (row != column)
-        graph, source, target = there.nonzero(as_tuple=True)
+            probability = _mixture(graphon, plan)[each, step[:, row], step[:, column]]
+        pair = torch.arange(row.numel(), device=device)
+        there = hash_uniform(0, plan.seed.view(-1, 1) + pair) < probability
+        graph, pair = there.nonzero(as_tuple=True)
+        start = graph * size
+        upper = torch.stack([row[pair] + start, column[pair] + start])
+        keys = edge_keys(count * size, upper, upper.flip(0)).sort().values
+        edge_index = edges_of_keys(keys, count * size)  # both directions, by source
 
         nodes = {}
         for name, value in self.features.items():
             mixed = _mixture(value.to(device), plan)  # [M, N, ...]
             if step is not None:
-                mixed = mixed[torch.arange(count, device=device).view(-1, 1), step]
+                mixed = mixed[each, step]
             nodes[name] = mixed.flatten(0, 1).to(like.nodes.get(name, mixed).dtype)
-        edges = {"edge_index": torch.stack([source, target]) + graph * number.numel()}
+        edges = {"edge_index": edge_index}
+        graph = torch.div(edge_index[0], size, rounding_mode="floor")
         for name, value in self.edge_features.items():
             rows = _mixture(value.to(device), plan)[graph]  # [M, ...] and [E, ...]
             edges[name] = rows.to(like.edges.get(name, rows).dtype)
         y = like.graphs["y"]
-        one_hot = (F.one_hot(each, y.size(1)).to(y.dtype) for each in (plan.first, plan.second))
-        first, second = one_hot
+        first, second = (F.one_hot(c, y.size(1)).to(y.dtype) for c in (plan.first, plan.second))
         lam = plan.lam.to(y.dtype).view(-1, 1)
         return Graphs(
             nodes=nodes,
             edges=edges,
             graphs={"y": lam * first + (1 - lam) * second},
-            node_ptr=torch.arange(count + 1, device=device) * number.numel(),
-            edge_ptr=pointers(there.sum((1, 2))),
+            node_ptr=torch.arange(count + 1, device=device) * size,
+            edge_ptr=pointers(2 * there.sum(1)),
             index=None if like.index is None else torch.full_like(plan.seed, -1),
         )
 
     def _prepare(self, graphs: Graphs) -> Graphs:
         """Graphs whose attributes can be averaged: each edge once, labels as rows."""
         return check_mixable(graphs, self.drop, self.num_classes)
+
+    def _draw(self, sizes: Sequence[int], device: torch.device) -> tuple[GMixupPlan, list[int]]:
+        """Draw for batches of these sizes; and the number of new graphs of each."""
+        classes, rng = self._fitted()[1], numpy_generator(self.generator)
+        # Rounded up or down by chance: add_ratio · B on average.
+        counts = [int(self.add_ratio * size + rng.random()) for size in sizes]
+        total = sum(counts)
+        first = second = rng.integers(len(classes), size=total)
+        if len(classes) > 1:  # any class but the first
+            second = (first + rng.integers(1, len(classes), size=total)) % len(classes)
+        lam = rng.uniform(self.lam_low, self.lam_high, total).astype(np.float32)
+        drawn = (classes[first], classes[second], lam, rng.integers(2**62, size=total))
+        return GMixupPlan(*(torch.from_numpy(each).to(device) for each in drawn)), counts
 
     def _fitted(self) -> tuple[Tensor, np.ndarray]:
         if self.graphon is None or self._classes is None:

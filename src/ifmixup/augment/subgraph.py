@@ -100,6 +100,6 @@ def _spread(value: Tensor, source: Tensor, target: Tensor, delay: Tensor) -> Ten
     while True:
         before = value
         for _ in range(4):  # a look at the numbers makes a GPU wait
-            value = value.scatter_reduce(0, target, value[source] + delay, "amin")
+            value = value.scatter_reduce(0, target, value.index_select(0, source) + delay, "amin")
         if torch.equal(value, before):
             return value
