@@ -51,8 +51,8 @@ class SMixup(Method):
     (``hidden_channels=100, num_layers=5, epochs=10`` is the script's). The paper chooses alpha from
     {0.1, 0.2, 0.5, 1, 2, 5, 10}; the default is the script's. The script draws one λ per batch
     (``ratio="batch"``). Our choices: an edge to itself that :math:`\mathbf{M} \mathbf{B}
-    \mathbf{M}^\top` has is kept; other float attributes of nodes are mixed as features are; edge
-    attributes have no rule in the paper and are refused, unless they are left out with ``drop``.
+    \mathbf{M}^\top` has is kept; other float attributes of nodes are mixed as features are, and
+    edge attributes as edge weights are.
 
     Args:
         num_classes: The number of classes C; None where ``y`` is float rows already.
@@ -146,7 +146,7 @@ class SMixup(Method):
             )
         x = graphs.nodes["x"]
         nodes = {name: torch.empty_like(value) for name, value in graphs.nodes.items()}
-        sources, targets, weights = [], [], []
+        found = []
         with torch.no_grad(), torch.autocast(x.device.type, enabled=False):
             matcher = self.matcher.to(x.device)
             every = torch.arange(graphs.num_graphs, device=x.device)
@@ -156,33 +156,28 @@ class SMixup(Method):
                 row, _, _ = ranges(graphs.node_ptr[first], graphs.node_counts[first])
                 for name, value in mix_nodes(pairs, assignment, lam).items():
                     nodes[name][row] = value
-                pair, i, j, weight = mix_edges(pairs, assignment, lam, self.threshold)
-                start = graphs.node_ptr[first][pair]
-                sources.append(start + i)
-                targets.append(start + j)
-                weights.append(weight)
-        edge_index = torch.stack([torch.cat(sources), torch.cat(targets)])
-        edge_weight = torch.cat(weights).to(x.dtype)
-        if len(weights) > 1:
-            order = edge_keys(graphs.num_nodes, edge_index).argsort()
-            edge_index, edge_weight = take_edges(edge_index, order), edge_weight[order]
+                edges = mix_edges(pairs, assignment, lam, self.threshold)
+                pair, *ends = edges.pop("edge")
+                found.append(
+                    {"edge_index": torch.stack(ends) + graphs.node_ptr[first][pair], **edges}
+                )
+        edges = {
+            name: torch.cat([each[name] for each in found], 1 if name == "edge_index" else 0)
+            for name in found[0]
+        }
+        order = edge_keys(graphs.num_nodes, edges["edge_index"]).argsort()
+        edge_index = take_edges(edges.pop("edge_index"), order)
         return replace(
             graphs,
             nodes=nodes,
-            edges={"edge_index": edge_index, "edge_weight": edge_weight},
+            edges={"edge_index": edge_index, **{name: edges[name][order] for name in edges}},
             edge_ptr=edge_pointers(edge_index, graphs.node_ptr, graphs.num_nodes),
             graphs=mixed_labels(graphs, plan.partner, plan.lam),
         )
 
     def _prepare(self, graphs: Graphs) -> Graphs:
         """Graphs that can be mixed: each edge once, labels as rows."""
-        graphs = check_mixable(graphs, self.drop, self.num_classes)
-        for name in graphs.edges.keys() - {"edge_index", "edge_weight"}:
-            raise InputError(
-                f"S-Mixup aligns nodes and edge weights, but has no rule for the edge attribute "
-                f"{name!r}. Leave it out with drop=[{name!r}]."
-            )
-        return graphs
+        return check_mixable(graphs, self.drop, self.num_classes)
 
 
 def soft_assignment(h: Tensor, pairs: Pairs, temperature: float) -> Tensor:
@@ -223,9 +218,7 @@ def mix_nodes(pairs: Pairs, assignment: Tensor, lam: Tensor) -> dict[str, Tensor
     return mixed
 
 
-def mix_edges(
-    pairs: Pairs, assignment: Tensor, lam: Tensor, threshold: float
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def mix_edges(pairs: Pairs, assignment: Tensor, lam: Tensor, threshold: float) -> dict[str, Tensor]:
     """The edges of λ A + (1 − λ) M B Mᵀ that weigh at least ``threshold``.
 
     Args:
@@ -235,26 +228,36 @@ def mix_edges(
         threshold: The smallest weight.
 
     Returns:
-        For each edge its pair, its source and its target, numbered within the graph, and its
-        weight; sorted.
+        ``edge``, the pair of each edge, its source and its target, numbered within their graph,
+        ``[3, E]``; ``edge_weight`` ``[E]``; and all other attributes, which are mixed as weights
+        are.
     """
-    graphs, dtype = pairs.graphs, _computed_in(pairs.graphs.nodes["x"])
+    graphs, x = pairs.graphs, pairs.graphs.nodes["x"]
+    dtype = _computed_in(x)
     source, target = pairs.place[graphs.edge_index]
-    dense = lam.new_zeros(pairs.there.numel() * pairs.width, dtype=dtype)
-    dense[source * pairs.width + target % pairs.width] = (
-        graphs.edges["edge_weight"].to(dtype) if "edge_weight" in graphs.edges else 1.0
-    )
-    first, second = dense.view(-1, pairs.width, pairs.width).chunk(2)
-    share = assignment.to(dtype)
-    moved = share @ second @ share.mT
-    # Rounding must not make an undirected graph directed.
-    mirrored = (second == second.mT).flatten(1).all(1).view(-1, 1, 1)
-    moved = torch.where(mirrored, (moved + moved.mT) / 2, moved)
-    lam = lam.to(dtype)
-    mixed = lam * first + (1 - lam) * moved
-    kept = (mixed != 0) & ((mixed >= threshold) | (lam == 1))
-    pair, i, j = kept.nonzero().unbind(1)
-    return pair, i, j, mixed[pair, i, j]
+    entry = source * pairs.width + target % pairs.width
+    size = (pairs.there.size(0), pairs.width, pairs.width)
+    share, lam = assignment.to(dtype), lam.to(dtype)
+
+    def mixed(value: Tensor | float) -> Tensor:
+        dense = x.new_zeros(pairs.there.numel() * pairs.width, dtype=dtype)
+        dense[entry] = value.to(dtype) if isinstance(value, Tensor) else value
+        first, second = dense.view(size).chunk(2)
+        moved = share @ second @ share.mT
+        # Rounding must not make an undirected graph directed.
+        mirrored = (second == second.mT).flatten(1).all(1).view(-1, 1, 1)
+        moved = torch.where(mirrored, (moved + moved.mT) / 2, moved)
+        return lam * first + (1 - lam) * moved
+
+    weight = mixed(graphs.edges.get("edge_weight", 1.0))
+    pair, i, j = ((weight != 0) & ((weight >= threshold) | (lam == 1))).nonzero().unbind(1)
+    edges = {"edge": torch.stack([pair, i, j]), "edge_weight": weight[pair, i, j].to(x.dtype)}
+    for name, value in graphs.edges.items():
+        if name not in ("edge_index", "edge_weight"):
+            columns = (value.flatten(1) if value.dim() > 1 else value.unsqueeze(1)).unbind(1)
+            rows = torch.stack([mixed(column)[pair, i, j] for column in columns], 1)
+            edges[name] = rows.view(-1, *value.shape[1:]).to(value.dtype)
+    return edges
 
 
 def _computed_in(value: Tensor) -> torch.dtype:
