@@ -131,12 +131,13 @@ class ManifoldMixup(Method):
         """
         check_ratios(plan.lam, graphs.num_graphs)
         layer = self._layer(model, plan)
-        y = graphs.graphs["y"]
-        labels = mix_labels(y, y[plan.partner], plan.lam)
-        if layer == READOUT:
-            return model.classify(_mix_rows(model.embed(graphs), plan)), labels
         if layer == 0:
-            return model(self._mix_nodes(graphs, plan)), labels
+            mixed = self._mix_nodes(graphs, plan)
+            return model(mixed), mixed.graphs["y"]
+        if layer == READOUT:
+            y = graphs.graphs["y"]
+            labels = mix_labels(y, y[plan.partner], plan.lam)
+            return model.classify(_mix_rows(model.embed(graphs), plan)), labels
         earlier = {}
         if hasattr(_inside(model), "encode_with_readouts"):
             h, readouts = model.encode_with_readouts(graphs, stop=layer)
@@ -146,7 +147,8 @@ class ManifoldMixup(Method):
         # Other node attributes are no input of the layers that are left.
         nodes = {name: value for name, value in graphs.nodes.items() if name == "node_weight"}
         mixed = self._mix_nodes(replace(graphs, nodes={"x": h, **nodes}), plan)
-        return model.classify(model.embed(mixed, start=layer, **earlier)), labels
+        logits = model.classify(model.embed(mixed, start=layer, **earlier))
+        return logits, mixed.graphs["y"]
 
     def _prepare(self, graphs: Graphs) -> Graphs:
         """Graphs that can be mixed: each edge once, labels as rows."""
