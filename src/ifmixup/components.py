@@ -51,7 +51,8 @@ class ClassSpec:
     @property
     def identity(self) -> list[Any]:
         """What a run's key depends on: class, options and code, but neither label nor path."""
-        return [self.class_name, dict(self.options), self.source]
+        options = {name: value for name, value in self.options if value is not None}
+        return [self.class_name, options, self.source]
 
     def to_dict(self) -> dict[str, Any]:
         """As values that JSON has."""

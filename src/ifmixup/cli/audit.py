@@ -55,6 +55,7 @@ def audit(
     lines = {
         "feature set linearly independent": "yes" if found.independent else "no",
         "pairs recovered exactly": f"{found.recovered:,} of {found.pairs:,}",
+        "sizes, edges and λ, features unread": f"{found.structures:,} of {found.pairs:,}",
         "largest error of λ": f"{found.largest_error:.1e} ({known:,} pairs)",
         "pairs of two identical graphs": f"{found.identical:,} (λ cannot be known)",
         "mixtures that are a training graph": f"{found.coinciding:,}",
@@ -65,7 +66,7 @@ def audit(
         )
     console.print(f"{graphs.name}: {found.pairs:,} random pairs, λ ~ Beta({alpha:g}, {beta:g})")
     for name, text in lines.items():
-        console.print(f"  {name:35}{text}")
+        console.print(f"  {name:38}{text}")
     if found.continuous:
         console.print(
             "Losslessness is not guaranteed with continuous features: other graphs may have values "

@@ -23,8 +23,8 @@ class ReproduceOptions:
     """What to run again, and how much of it.
 
     Attributes:
-        experiments: gcn, gat, gin, beta, depth, shuffling, shuffling-depth, pairing, graph-size,
-            statistics, or all.
+        experiments: gcn, gat, gin, beta, depth, shuffling, shuffling-depth, pairing, selection,
+            few-labels, label-noise, calibration, graph-size, statistics, or all.
         settings: How to train, instead of the recommended settings.
         engine: Where runs execute.
         scale: smoke (2 folds, 3 epochs, 100 graphs), small (3 folds, 100 epochs) or paper (3 x 10

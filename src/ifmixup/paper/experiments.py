@@ -1,4 +1,4 @@
-"""The paper's tables and figures as data. To add one is to add an entry."""
+"""The paper's tables and figures, and experiments of ours, as data. To add one, add an entry."""
 
 from __future__ import annotations
 
@@ -13,7 +13,15 @@ from ifmixup.errors import unknown_name
 METHODS = ("none", "ifmixup", "mixup_graph", "drop_edge", "drop_node", "attribute_masking")
 MOLECULES = ("PTC_MR", "NCI109", "NCI1", "MUTAG", "ENZYMES", "PROTEINS")
 NCI = ("NCI109", "NCI1")
+WHOLE_NODES = "ifmixup, whole nodes"  # the other reading of the paper: a node of READOUT is whole
+SHARES = (0.05, 0.1, 0.25, 1.0)
+NOISES = (0.0, 0.2, 0.4)
+SMOOTHED = {"label_smoothing": 0.05}  # the mean of 1 - λ where λ ~ Beta(20, 1) is 0.048
 RATIOS = ((1.0, 1.0), (2.0, 2.0), (5.0, 1.0), (10.0, 1.0), (20.0, 1.0))
+
+
+# An epoch of NCI1 in batches of 128; with fewer graphs to train on as many steps are made.
+_STEPS = {"steps_per_epoch": 26}
 
 
 @dataclass(frozen=True)
@@ -26,6 +34,7 @@ class Variant:
         method: The method.
         changes: The settings and options that this variant is about. They are not searched.
         against: The variant that it is compared with; None: with none.
+        seed: Added to the seed of the runs; the folds stay the same.
     """
 
     name: str
@@ -33,6 +42,7 @@ class Variant:
     method: str
     changes: Mapping[str, Any] = field(default_factory=dict)
     against: str | None = None
+    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -44,8 +54,10 @@ class Experiment:
         title: What it shows.
         datasets: Its rows, or the panels of a figure.
         variants: Its columns, or the bars of a panel.
-        is_figure: Whether the paper draws it as bars and prints no numbers. The variants of a
+        is_figure: Whether it is drawn as bars, and the paper prints no numbers. The variants of a
             figure are named ``"method, value"``.
+        protocol: The only protocol that answers its question; None: any.
+        grid: Whether every setting of the paper's grid is run, and one is chosen.
     """
 
     name: str
@@ -53,12 +65,33 @@ class Experiment:
     datasets: tuple[str, ...]
     variants: tuple[Variant, ...]
     is_figure: bool = False
+    protocol: str | None = None
+    grid: bool = False
 
 
 def _every_method(model: str) -> tuple[Variant, ...]:
-    return tuple(
+    found = [
         Variant(method, model, method, against=None if method == "none" else "none")
         for method in METHODS
+    ]
+    found.insert(2, Variant(WHOLE_NODES, model, "ifmixup", {"node_weight": False}, "none"))
+    return tuple(found)
+
+
+def _where(values: Mapping[str, Mapping[str, Any]]) -> tuple[Variant, ...]:
+    """The methods whose behaviour we study on NCI1, each with all changes, by their names."""
+    pairs = [("gin", method) for method in ("none", "ifmixup", "mixup_graph", "drop_edge")]
+    pairs += [("gcn", method) for method in ("none", "ifmixup")]
+    return tuple(
+        Variant(
+            f"{model} {method}, {name}",
+            model,
+            method,
+            changes,
+            None if method == "none" else f"{model} none, {name}",
+        )
+        for name, changes in values.items()
+        for model, method in pairs
     )
 
 
@@ -150,6 +183,49 @@ EXPERIMENTS = {
                 _shuffled("same size, shuffling", 8, 1, "random", pairing="same-size"),
                 _shuffled("self-paired, shuffling", 8, 1, "random", pairing="self"),
             ),
+        ),
+        Experiment(
+            "selection",
+            "What choosing a setting and an epoch on the test folds is worth",
+            ("MUTAG", "PTC_MR"),
+            tuple(Variant(f"none, seed {seed}", "gcn", "none", seed=seed) for seed in range(3)),
+            protocol="paper",
+            grid=True,
+        ),
+        Experiment(
+            "few-labels",
+            "Few labels",
+            ("NCI1",),
+            _where({f"{share:.0%}": {"train_share": share, **_STEPS} for share in SHARES}),
+            is_figure=True,
+            protocol="holdout",
+        ),
+        Experiment(
+            "label-noise",
+            "Wrong labels",
+            ("NCI1",),
+            _where({f"{noise:.0%} wrong": {"label_noise": noise, **_STEPS} for noise in NOISES}),
+            is_figure=True,
+            protocol="holdout",
+        ),
+        Experiment(
+            "calibration",
+            "How far probabilities can be trusted",
+            ("NCI1",),
+            (
+                *_where({"as it is": _STEPS}),
+                *(
+                    Variant(
+                        f"{model} none, label smoothing",
+                        model,
+                        "none",
+                        {**SMOOTHED, **_STEPS},
+                        f"{model} none, as it is",
+                    )
+                    for model in ("gin", "gcn")
+                ),
+            ),
+            protocol="holdout",
         ),
     )
 }

@@ -144,15 +144,22 @@ def plan(
             if name not in data:
                 dataset = packed(name, scale.graphs, root)
                 data[name] = dataset, _splits(dataset, scale, seed)
-            for protocol in dict.fromkeys(protocols):
+            wanted_protocols = [experiment.protocol] if experiment.protocol else protocols
+            for protocol in dict.fromkeys(wanted_protocols):
                 for variant in mine:
                     trial = make_trial(
                         resolve("model", variant.model),
                         resolve("method", variant.method),
                         *data[name],
-                        _candidates(variant, data[name][0], scale.epochs, search, changes or {}),
+                        _candidates(
+                            variant,
+                            data[name][0],
+                            scale.epochs,
+                            "grid" if experiment.grid else search,
+                            changes or {},
+                        ),
                         protocol=protocol,
-                        seed=seed,
+                        seed=seed + variant.seed,
                         name=variant.name,
                         against=variant.against,
                     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from ifmixup.paper.experiments import EXPERIMENTS
+from ifmixup.paper.experiments import EXPERIMENTS, WHOLE_NODES
 from ifmixup.paper.published import Published, published
 from ifmixup.paper.reproduce import experiment_of
 from ifmixup.study.comparison import OPTIMISTIC, Comparison, Row, metric_title, notes
@@ -67,9 +67,14 @@ def lines(comparison: Comparison) -> list[Line]:
     of_paper = experiment_of(comparison.study)
     printed = {} if of_paper is None else published(of_paper.name)
     return [
-        Line(trial, rows.get(id(trial)), printed.get((trial.dataset, trial.name)))
+        Line(trial, rows.get(id(trial)), printed.get((trial.dataset, _printed_name(trial.name))))
         for trial in comparison.study.trials
     ]
+
+
+def _printed_name(variant: str) -> str:
+    """The paper prints one number for ifMixup, which we compare with both of its readings."""
+    return "ifmixup" if variant == WHOLE_NODES else variant
 
 
 def study_table(comparison: Comparison) -> Table:

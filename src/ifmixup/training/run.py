@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from ifmixup.errors import InputError
+from ifmixup.training.metrics import fit_temperature, metrics
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run_spec import Fold, RunSpec
 from ifmixup.training.task import metric_of, validation_score
@@ -30,7 +31,8 @@ class RunResult:
         metrics: On the test graphs after the last epoch: ``accuracy``, ``balanced_accuracy``,
             ``nll``, ``ece``, or what :func:`~ifmixup.training.metrics.metrics` gives for another
             task; with validation graphs also ``chosen_accuracy`` and so on, at the epoch that
-            validation chose.
+            validation chose, and for classes ``temperature``, ``scaled_nll`` and ``scaled_ece``,
+            after the last epoch with the temperature that fits the validation graphs best.
         seconds: The time of training and evaluating.
         prepare_seconds: The part of it that went into cutting and augmenting batches.
     """
@@ -88,15 +90,28 @@ def run(
                     best, chosen = now, trainer.latest["test"]
             if each_epoch is not None:
                 each_epoch(trainer.epoch)
+        scaled = _scaled(trainer) if fold.validation and data.task == "classes" else {}
     return RunResult(
         curves=trainer.curves,
         metrics={
             **trainer.latest["test"],
             **{f"chosen_{name}": value for name, value in chosen.items()},
+            **scaled,
         },
         seconds=trainer.seconds,
         prepare_seconds=trainer.prepare_seconds,
     )
+
+
+def _scaled(trainer: Trainer) -> dict[str, float]:
+    """What temperature scaling on the validation graphs gives on the test graphs."""
+    logits, y = zip(*map(trainer.predicted, ("validation", "test")), strict=True)
+    temperature = fit_temperature(logits[0], y[0])
+    found = metrics(logits[1] / temperature, y[1])
+    return {
+        "temperature": temperature,
+        **{f"scaled_{name}": found[name] for name in ("nll", "ece")},
+    }
 
 
 _ALONE = threading.RLock()

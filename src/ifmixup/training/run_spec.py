@@ -103,12 +103,15 @@ class RunSpec:
 
     @cached_property
     def key(self) -> str:
-        """The name of this run: the same content has the same key on every machine."""
+        """The name of this run: the same content has the same key on every machine.
+
+        What is None is left out, so a new option that is off by default keeps the runs there are.
+        """
         return digest(
             [
                 VERSION,
                 [self.data, self.split, self.seed, self.repeat, self.fold],
-                self.settings.to_dict(),
+                {name: v for name, v in self.settings.to_dict().items() if v is not None},
                 self.model.identity,
                 self.method.identity,
             ]

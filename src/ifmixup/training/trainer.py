@@ -63,6 +63,11 @@ class Trainer:
         device = data.graphs.node_ptr.device
         settings = with_edge_attr(settings, model, data)
         self.settings, self.model_spec, self.method_spec = settings, model, method
+        if settings.label_noise > 0:
+            known = train if validation is None else torch.cat([train, validation])
+            data = with_wrong_labels(data, known, settings.label_noise, seed)
+        if settings.train_share < 1:
+            train = nested_share(data, train, settings.train_share, seed)
         self.train = train.to(device)
         self.scaling = _scaling(data, self.train)
         data = data if settings.use_edge_attr else data.without_edge_attr()
@@ -139,9 +144,13 @@ class Trainer:
 
     def evaluate(self, name: str) -> dict[str, float]:
         """The metrics on ``validation`` or ``test``."""
-        y = torch.cat([y for _, y in self.evaluated[name]])
-        out = torch.cat(self.outputs(name)).to(y.device)
+        out, y = self.predicted(name)
         return metrics(out, y, self.data.task, self.data.metric, self.scaling.y_std)
+
+    def predicted(self, name: str) -> tuple[Tensor, Tensor]:
+        """What the model gives for ``validation`` or ``test``, and the targets."""
+        y = torch.cat([y for _, y in self.evaluated[name]])
+        return torch.cat(self.outputs(name)).to(y.device), y
 
     def outputs(self, name: str) -> list[Tensor]:
         """What the model gives for the batches of ``validation`` or ``test``."""
@@ -279,6 +288,37 @@ class Trainer:
         """The random state of a GPU, which dropout draws from there."""
         device = self.train.device
         return None if device.type == "cpu" else torch.get_device_module(device).get_rng_state()
+
+
+def nested_share(data: PackedDataset, index: Tensor, share: float, seed: int) -> Tensor:
+    """About ``share`` of the graphs ``index`` ``[n]``, at least one of each class, in their order.
+
+    A smaller share is part of a larger one.
+    """
+    order = torch.randperm(index.numel(), generator=torch.Generator().manual_seed(seed))
+    y = data.y[index.to(data.y.device)].cpu()[order]
+    groups = y.unique() if data.task == "classes" else [None]
+    kept = [order if each is None else order[y == each] for each in groups]
+    return index[
+        torch.cat([each[: max(1, round(share * len(each)))] for each in kept]).sort().values
+    ]
+
+
+def with_wrong_labels(data: PackedDataset, index: Tensor, share: float, seed: int) -> PackedDataset:
+    """The dataset with another class, drawn uniformly, for ``share`` of the graphs ``index``.
+
+    Whether a graph's label is wrong and which it then has depends on the seed alone.
+    """
+    if data.task != "classes":
+        raise InputError(f"label_noise is for classes; the targets here are {data.task}.")
+    generator = torch.Generator().manual_seed(seed)
+    is_wrong = torch.rand(len(data), generator=generator, dtype=torch.double) < share
+    step = torch.randint(1, max(2, data.num_outputs), (len(data),), generator=generator)
+    given = torch.zeros(len(data), dtype=torch.bool)
+    given[index.cpu()] = True
+    changed = torch.where(is_wrong & given, step, 0).to(data.y.device)
+    y = (data.y + changed) % data.num_outputs
+    return replace(data, graphs=replace(data.graphs, graphs={**data.graphs.graphs, "y": y}))
 
 
 def recompute_batch_norm(model: GraphsModel, batches: Iterator[Graphs]) -> None:
