@@ -25,6 +25,12 @@ def short(value: object) -> str:
     return _SHORT.repr(value)
 
 
+def listed(names: Sequence[str], most: int = 10, between: str = ", ") -> str:
+    """The first ``names`` for a message: ``a, b and 3 more``."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return between.join(names[:most]) + more
+
+
 def is_plain(value: object) -> bool:
     """Whether ``value`` is a bool, a finite number, text, None, or a tuple or list of these."""
     if isinstance(value, float):

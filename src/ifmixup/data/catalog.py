@@ -15,8 +15,8 @@ from pathlib import Path
 from torch_geometric.data import download_url
 from torch_geometric.datasets import TUDataset
 
-from ifmixup.data.text_files import read_files
-from ifmixup.data.tu import parse
+from ifmixup.data.raw import LoadOptions
+from ifmixup.data.tu import read_tu
 from ifmixup.errors import DatasetError
 
 NAMES = (
@@ -146,7 +146,7 @@ def download(name: str, root: PathLike | None = None) -> Path:
         with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=target) as folder:
             with _timeout(TIMEOUT):
                 path = Path(download_url(url, folder, log=False))
-            parse(read_files(path, name), str(path), name)
+            read_tu(path, name, LoadOptions())  # whole and readable
             os.replace(path, target / f"{name}.zip")
     except (OSError, http.client.HTTPException, DatasetError) as error:
         if not existed:

@@ -10,9 +10,8 @@ from typing import Any
 from xml.parsers import expat
 
 from ifmixup.data.dataset import Skips
-from ifmixup.data.encoder import FeatureEncoder
 from ifmixup.data.networkx import read_networkx, target_cells
-from ifmixup.data.raw import RawGraphs
+from ifmixup.data.raw import LoadOptions, RawGraphs
 from ifmixup.data.table import Table
 from ifmixup.errors import DatasetError, import_extra
 
@@ -35,41 +34,21 @@ def graph_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix.lower() in _READERS)
 
 
-def read_graph_files(
-    folder: Path,
-    *,
-    label: str | None = None,
-    identifier: str | None = None,
-    task: str | None = None,
-    strict: bool = False,
-    encoder: FeatureEncoder | None = None,
-    labelled: bool = True,
-) -> RawGraphs:
+def read_graph_files(folder: Path, options: LoadOptions) -> RawGraphs:
     """The graphs of a folder. A file that is not a graph is skipped.
 
-    Args:
-        folder: The folder.
-        label: The column of ``labels.csv``, or several separated by commas; without that file the
-            attribute of the graphs.
-        identifier: The attribute of a graph that identifies it; by default its file without the
-            ending.
-        task: classes, labels or values; by default what the labels look like.
-        strict: Whether the first file that cannot be used is an error.
-        encoder: The encoder of the training graphs, at prediction.
-        labelled: Whether to read labels.
-
-    Raises:
-        DatasetError: If there is no graph, or labels and attributes do not fit together.
+    Labels are in the columns ``options.label`` of ``labels.csv``, or else an attribute of the
+    graphs; a graph without the attribute that identifies it has its file's name without the ending.
     """
     files = graph_files(folder)
     total = sum(path.stat().st_size for path in files)
     if total > MAX_BYTES:
         raise DatasetError(f"{folder} holds {total} bytes, more than the {MAX_BYTES} allowed.")
-    skips = Skips(str(folder), strict)
+    skips = Skips(str(folder), options.strict)
     graphs, read, lines = [], [], []
     for line, path in enumerate(files, 1):
         try:
-            graphs.append(_READERS[path.suffix.lower()](_content(path)))
+            graphs.append(_read(path))
         except _BadFileError as error:
             skips.add(line, path.name, str(error), path.stem)
             continue
@@ -78,30 +57,19 @@ def read_graph_files(
     if not graphs:
         raise skips.nothing_left()
     cells, names = None, None
-    if labelled and (folder / LABELS).is_file():
-        cells, names = _labels(folder / LABELS, read, label)
-    elif labelled:
-        cells = target_cells(graphs, label)
-    ids = [path.stem for path in read]
-    if identifier is not None:
-        found = zip(graphs, ids, strict=True)
-        ids = [str(graph.graph.get(identifier, stem)) for graph, stem in found]
-    raw = read_networkx(
-        graphs,
-        cells,
-        where=str(folder),
-        skips=skips,
-        ids=ids,
-        target_names=names,
-        task=task,
-        encoder=encoder,
-    )
+    if options.labelled and (folder / LABELS).is_file():
+        cells, names = _labels(folder / LABELS, read, options.label)
+    elif options.labelled:
+        cells = target_cells(graphs, options.label)
+    stems = [path.stem for path in read]
+    raw = read_networkx(graphs, cells, skips, options, ids=stems, target_names=names)
     raw.name = folder.resolve().name
     raw.lines, raw.texts = lines, [path.name for path in read]
     return raw
 
 
-def _content(path: Path) -> bytes:
+def _read(path: Path) -> Any:
+    """The NetworkX graph in a file."""
     try:
         with path.open("rb") as stream:
             content = stream.read(MAX_FILE + 1)
@@ -109,7 +77,7 @@ def _content(path: Path) -> bytes:
         raise _BadFileError(f"it cannot be read: {error}") from error
     if len(content) > MAX_FILE:
         raise _BadFileError(f"more than the {MAX_FILE} bytes allowed")
-    return content
+    return _READERS[path.suffix.lower()](content)
 
 
 def _graphml(content: bytes) -> Any:
@@ -162,14 +130,16 @@ def _node_link(content: bytes) -> Any:
         if key in graph:
             raise _BadFileError(f"node {key!r} is there twice")
         graph.add_node(key)
-        graph.nodes[key].update(_others(node, "id"))
+        graph.nodes[key].update(node)
+        del graph.nodes[key]["id"]
     for index, link in enumerate(links):
-        ends = (_key(link, "source", f"link {index}"), _key(link, "target", f"link {index}"))
+        ends = [_key(link, name, f"link {index}") for name in ("source", "target")]
         for end in ends:
             if end not in graph:
                 raise _BadFileError(f"link {index} has an end {end!r} that is not a node")
         graph.add_edge(*ends)
-        graph.edges[ends].update(_others(link, "source", "target", "key"))
+        others = link.keys() - {"source", "target", "key"}
+        graph.edges[ends].update((name, link[name]) for name in link if name in others)
     return graph
 
 
@@ -178,10 +148,6 @@ def _key(values: Any, name: str, what: str) -> str | int | float:
     if not isinstance(key, str | int | float):
         raise _BadFileError(f"{what} has no {name!r} that is a text or a number")
     return key
-
-
-def _others(values: dict[str, Any], *without: str) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if key not in without}
 
 
 _READERS: dict[str, Callable[[bytes], Any]] = {".graphml": _graphml, ".json": _node_link}
@@ -203,15 +169,16 @@ def _labels(
         if name in known:
             raise DatasetError(f"{path}, line {row.line}: {name!r} is there twice.")
         known[name] = row.cells[1:]
+    nothing = [""] * len(columns)
+    cells = []
     for file in files:
-        one, other = known.get(file.name), known.get(file.stem)
-        if one is not None and other is not None and one != other:
+        found = [known[name] for name in (file.name, file.stem) if name in known] or [nothing]
+        if found[0] != found[-1]:
             raise DatasetError(
                 f"{path} has two labels for one file: {file.name!r} and {file.stem!r} differ. "
                 "Leave out one of the lines."
             )
-    nothing = [""] * len(columns)
-    cells = [known.get(file.name, known.get(file.stem, nothing)) for file in files]
+        cells.append(found[0])
     if all(row == nothing for row in cells):
         raise DatasetError(
             f"{path} has no label for any of the {len(files)} files, such as {files[0].name!r}."

@@ -11,8 +11,9 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifmixup.errors import DatasetError
+from ifmixup.values import short
 
 MAX_BYTES = 2 * 1024**3
 """The most text, in bytes, that one TU dataset may hold."""
@@ -36,6 +38,9 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _PARTS = ("A", "graph_indicator", "graph_labels", "node_labels", "edge_labels", "node_attributes")
 
 
+_Member = tuple[str, int, Callable[[], IO[bytes]]]  # where it is, its size, how to open it
+
+
 @dataclass(frozen=True)
 class TextFile:
     """One file: where it is, for messages, and its content."""
@@ -50,7 +55,28 @@ def read_files(path: Path, name: str) -> dict[str, TextFile]:
     Raises:
         DatasetError: If the zip is broken, encrypted or hostile, or the files are too large.
     """
-    return _read_folder(path, name) if path.is_dir() else _read_zip(path, name)
+    try:
+        if path.is_dir():
+            paths = {part: path / f"{name}_{part}.txt" for part in _PARTS}
+            return _read(
+                {
+                    part: (str(file), file.stat().st_size, partial(file.open, "rb"))
+                    for part, file in paths.items()
+                    if file.is_file()
+                },
+                path,
+            )
+        with zipfile.ZipFile(path) as archive:
+            return _read(_members(archive, path, name), path)
+    except DatasetError:
+        raise
+    # A damaged zip makes zipfile and its decompressors raise nearly anything: BadZipFile,
+    # zlib.error, EOFError, struct.error, NotImplementedError, UnicodeDecodeError, ...
+    except Exception as error:
+        kind = "folder" if path.is_dir() else "zip"
+        raise DatasetError(
+            f"{path} is not a {kind} that can be read ({error}). Replace it with a whole copy."
+        ) from error
 
 
 def read_gzip(path: Path) -> TextFile:
@@ -121,74 +147,28 @@ def _broken_line(file: TextFile, text: str, columns: int | None) -> DatasetError
         columns = columns or len(fields)
         if len(fields) != columns:
             problem = f"expected {columns} column{'s' * (columns > 1)}, found {len(fields)}"
-            return DatasetError(f"{file.where}, line {number}: {problem}: {_short(line)}.")
+            return DatasetError(f"{file.where}, line {number}: {problem}: {short(line)}.")
         for field in fields:
             if not NUMBER.fullmatch(field):
-                return DatasetError(
-                    f"{file.where}, line {number}: {_short(field)} is not a number."
-                )
+                return DatasetError(f"{file.where}, line {number}: {short(field)} is not a number.")
     return DatasetError(f"{file.where} is not a table of numbers separated by commas.")
 
 
-def _short(text: str) -> str:
-    text = text.strip()
-    return repr(text if len(text) <= 60 else text[:57] + "...")
-
-
-def _read_folder(folder: Path, name: str) -> dict[str, TextFile]:
-    try:
-        paths = {part: folder / f"{name}_{part}.txt" for part in _PARTS}
-        wanted = _wanted([part for part, path in paths.items() if path.is_file()])
-        sizes = {part: paths[part].stat().st_size for part in wanted}
-        _check_total(sum(sizes.values()), folder)
-        files = {}
-        for part in wanted:
-            with paths[part].open("rb") as stream:
-                files[part] = _read(stream, sizes[part], str(paths[part]))
-        return files
-    except OSError as error:
-        raise DatasetError(f"The dataset in {folder} cannot be read: {error}.") from error
-
-
-def _read_zip(path: Path, name: str) -> dict[str, TextFile]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = _members(archive, path, name)
-            wanted = _wanted(members)
-            _check_total(sum(members[part].file_size for part in wanted), path)
-            files = {}
-            for part in wanted:
-                member = members[part]
-                with archive.open(member) as stream:
-                    files[part] = _read(stream, member.file_size, f"{path}: {member.filename}")
-            return files
-    except DatasetError:
-        raise
-    # A damaged zip makes zipfile and its decompressors raise nearly anything: BadZipFile,
-    # zlib.error, EOFError, struct.error, NotImplementedError, UnicodeDecodeError, ...
-    except Exception as error:
-        raise DatasetError(
-            f"{path} is not a zip that can be read ({error}). Replace it with a whole copy."
-        ) from error
-
-
-def _members(archive: zipfile.ZipFile, path: Path, name: str) -> dict[str, zipfile.ZipInfo]:
+def _members(archive: zipfile.ZipFile, path: Path, name: str) -> dict[str, _Member]:
     """The members ``NAME/NAME_*.txt`` or ``NAME_*.txt`` that are used, by part."""
     pattern = re.compile(rf"(?:{re.escape(name)}/)?{re.escape(name)}_({'|'.join(_PARTS)})\.txt")
-    members: dict[str, zipfile.ZipInfo] = {}
+    members: dict[str, _Member] = {}
     for info in archive.infolist():
-        if _leaves_folder(info.filename):
-            raise DatasetError(
-                f"{path} is refused: its member {info.filename!r} points outside of the zip."
-            )
-        match = pattern.fullmatch(info.filename)
+        file, match = info.filename, pattern.fullmatch(info.filename)
+        if _leaves_folder(file):
+            raise DatasetError(f"{path} is refused: its member {file!r} points outside of the zip.")
         if match is None:
             continue
         if info.flag_bits & 0x1:
-            raise DatasetError(f"{path} is refused: its member {info.filename!r} is encrypted.")
+            raise DatasetError(f"{path} is refused: its member {file!r} is encrypted.")
         if match[1] in members:
             raise DatasetError(f"{path} is refused: it holds {name}_{match[1]}.txt twice.")
-        members[match[1]] = info
+        members[match[1]] = (f"{path}: {file}", info.file_size, partial(archive.open, info))
     return members
 
 
@@ -197,21 +177,19 @@ def _leaves_folder(member: str) -> bool:
     return path.is_absolute() or ".." in path.parts or bool(re.match(r"[A-Za-z]:", member))
 
 
-def _wanted(present: Collection[str]) -> list[str]:
-    """The parts to read: where there are node labels, node attributes are not used."""
-    return [part for part in present if part != "node_attributes" or "node_labels" not in present]
-
-
-def _check_total(size: int, path: Path) -> None:
-    if size > MAX_BYTES:
+def _read(members: dict[str, _Member], path: Path) -> dict[str, TextFile]:
+    if "node_labels" in members:  # node attributes are then not used
+        members.pop("node_attributes", None)
+    total = sum(size for _, size, _ in members.values())
+    if total > MAX_BYTES:
         raise DatasetError(
-            f"{path} is refused: it holds {size} bytes of text, more than the {MAX_BYTES} allowed."
+            f"{path} is refused: it holds {total} bytes of text, more than the {MAX_BYTES} allowed."
         )
-
-
-def _read(stream: IO[bytes], size: int, where: str) -> TextFile:
-    """Read the announced number of bytes, which is within the limit, and never more."""
-    content = stream.read(size + 1)
-    if len(content) != size:
-        raise DatasetError(f"{where} does not have the {size} bytes that it announces.")
-    return TextFile(where, content)
+    files = {}
+    for part, (where, size, opened) in members.items():
+        with opened() as stream:
+            content = stream.read(size + 1)  # the announced bytes, which are within the limit
+        if len(content) != size:
+            raise DatasetError(f"{where} does not have the {size} bytes that it announces.")
+        files[part] = TextFile(where, content)
+    return files
