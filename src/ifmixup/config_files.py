@@ -97,11 +97,9 @@ def _count(node: yaml.Node, known: dict[int, int]) -> int:
             raise InputError("an alias refers to a value that contains it")
         return known[id(node)]
     known[id(node)] = 0  # not known until its children are
-    children: list[yaml.Node] = []
+    children = [] if isinstance(node, yaml.ScalarNode) else node.value
     if isinstance(node, yaml.MappingNode):
-        children = [child for pair in node.value for child in pair]
-    elif isinstance(node, yaml.SequenceNode):
-        children = node.value
+        children = [child for pair in children for child in pair]
     known[id(node)] = 1 + sum(_count(child, known) for child in children)
     return known[id(node)]
 
@@ -137,12 +135,15 @@ def to_toml(values: Mapping[str, Any]) -> str:
         gin = {dropout = 0.5}
         <BLANKLINE>
     """
-    lines = [
-        f"{_key(name)} = {_toml(name, value)}\n"
-        for name, value in values.items()
+    return "".join(f"{pair}\n" for pair in _pairs("", values))
+
+
+def _pairs(name: str, values: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{_key(key)} = {_toml(f'{name}{key}', value)}"
+        for key, value in values.items()
         if value is not None
     ]
-    return "".join(lines)
 
 
 def _toml(name: str, value: Any) -> str:
@@ -155,12 +156,7 @@ def _toml(name: str, value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(_toml(name, each) for each in value)}]"
     if isinstance(value, Mapping):
-        pairs = [
-            f"{_key(key)} = {_toml(f'{name}.{key}', each)}"
-            for key, each in value.items()
-            if each is not None
-        ]
-        return f"{{{', '.join(pairs)}}}"
+        return f"{{{', '.join(_pairs(f'{name}.', value))}}}"
     raise InputError(
         f"{name} is {short(value)}, which TOML does not have; it has booleans, numbers, texts, "
         "lists and tables."

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from ifmixup.edges import shape_of
 from ifmixup.errors import InputError
 from ifmixup.values import listed
 
@@ -242,22 +243,20 @@ def _values_for(columns: tuple[Column, ...], graphs: list[Data], level: str) -> 
 
 def _fill(out: Tensor, column: Column, values: Values, unseen: Counter[tuple[str, Kind]]) -> None:
     """Write the features of one column into ``out`` ``[rows, column.width]``."""
-    numbers = isinstance(values, Tensor) and values.is_floating_point()
-    if numbers != (column.kinds is None):
-        is_, was = ("numbers", "categories") if numbers else ("categories", "numbers")
+    given = "texts"
+    if isinstance(values, Tensor):
+        given = "floats" if values.is_floating_point() else "integers"
+    known = "floats" if column.kinds is None else given
+    if column.kinds:
+        known = "texts" if isinstance(column.kinds[0], str) else "integers"
+    if given != known:
         raise InputError(
-            f"{column.name} holds {is_}, but held {was} when the encoder was learned. Give "
-            "categories as integers and numbers as floats, as the training graphs had them."
+            f"{column.name} holds {given}, but held {known} when the encoder was learned. Give "
+            "categories and numbers as the training graphs had them."
         )
     if column.kinds is None:
         out[:, 0] = values  # type: ignore[assignment]
         return
-    given = int if isinstance(values, Tensor) else str
-    if any(type(kind) is not given for kind in column.kinds):
-        raise InputError(
-            f"{column.name} holds categories of the type {given.__name__}, but the encoder knows "
-            f"others, such as {column.kinds[0]!r}. Load these graphs as the training graphs were."
-        )
     feature = {kind: i for i, kind in enumerate(column.kinds)}
     kinds = values.tolist() if isinstance(values, Tensor) else values
     found = torch.tensor([feature.get(kind, -1) for kind in kinds], device=out.device)
@@ -278,22 +277,19 @@ def _order(kind: str) -> tuple[bool, float, str]:
 
 def _values(graphs: list[Data], level: str) -> list[Values] | None:
     """The columns of nodes or edges over all graphs, texts first; None if they have no data."""
-    texts, numbers = _texts(graphs, f"{level}_kinds", level), _numbers(graphs, level)
+    texts, numbers = _texts(graphs, level), _numbers(graphs, level)
     if texts is None and numbers is None:
         return None
     return [*(texts or ()), *(() if numbers is None else numbers.t())]
 
 
-def _texts(graphs: list[Data], key: str, level: str) -> list[list[str]] | None:
+def _texts(graphs: list[Data], level: str) -> list[list[str]] | None:
     """The columns of ``node_kinds`` or ``edge_kinds``, over all graphs; None if there are none."""
-    have = [key in graph for graph in graphs]
-    if not any(have):
+    key = f"{level}_kinds"
+    given = _given(graphs, key, level)
+    if not given:
         return None
-    if not all(have):
-        raise InputError(f"Graph {have.index(False)} has no {key}, but others have it.")
-    for index, graph in enumerate(graphs):
-        _check_rows(index, graph, level, key, len(graph[key]))
-    rows = [row for graph in graphs for row in graph[key]]
+    rows = [row for value in given.values() for row in value]
     # Graphs without any edge have no rows: one column is then as good as any.
     widths = {len(row) for row in rows} or {1}
     if len(widths) > 1:
@@ -304,42 +300,37 @@ def _texts(graphs: list[Data], key: str, level: str) -> list[list[str]] | None:
 def _numbers(graphs: list[Data], level: str) -> Tensor | None:
     """``x`` or ``edge_attr`` of all graphs, ``[rows, columns]``; None if there is none."""
     key = TENSOR[level]
-    if all(graph.get(key) is None for graph in graphs):
-        return None
     parts: list[Tensor] = []
-    for index, graph in enumerate(graphs):
-        value = graph.get(key)
-        if value is None and level == "edge" and graph.num_edges == 0:
-            continue
-        if value is None:
-            raise InputError(f"Graph {index} has no {key}, but others have it.")
+    for index, value in _given(graphs, key, level).items():
         if not isinstance(value, Tensor) or value.dim() not in (1, 2):
-            shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
             raise InputError(
-                f"Graph {index} has {key} of shape {shape}; [rows, columns] is needed."
+                f"Graph {index}: {key} must have the shape [rows, columns]; got {shape_of(value)}."
             )
         rows = value.unsqueeze(-1) if value.dim() == 1 else value
         rows = rows.float() if rows.dtype == torch.bool else rows
-        _check_rows(index, graph, level, key, len(rows))
         first = parts[0] if parts else rows
-        if rows.size(1) != first.size(1):
+        floats = rows.is_floating_point()
+        if (rows.size(1), floats) != (first.size(1), first.is_floating_point()):
             raise InputError(
-                f"Graphs 0 and {index} differ: {key} has {first.size(1)} columns and "
-                f"{rows.size(1)}. Encode all graphs alike."
-            )
-        if rows.is_floating_point() != first.is_floating_point():
-            raise InputError(
-                f"Graphs 0 and {index} differ: {key} is {first.dtype} and {rows.dtype}. Give "
-                "categories as integers and numbers as floats."
+                f"Graphs 0 and {index} differ: {key} is {shape_of(first)} and {shape_of(rows)}. "
+                "Give all graphs the same columns, categories as integers and numbers as floats."
             )
         parts.append(rows)
-    return torch.cat(parts)
+    return torch.cat(parts) if parts else None
 
 
-def _check_rows(index: int, graph: Data, level: str, key: str, rows: int) -> None:
-    count = _count(graph, level)
-    if rows != count:
-        raise InputError(f"Graph {index} has {rows} rows of {key}, but {count} {level}s.")
+def _given(graphs: list[Data], key: str, level: str) -> dict[int, Any]:
+    """What graphs have under ``key``, by their number: all that have nodes or edges, or none."""
+    given = {i: graph[key] for i, graph in enumerate(graphs) if graph.get(key) is not None}
+    for index, graph in enumerate(graphs if given else ()):
+        count = _count(graph, level)
+        if index not in given and count:
+            raise InputError(f"Graph {index} has no {key}, but others have it.")
+        if index in given and len(given[index]) != count:
+            raise InputError(
+                f"Graph {index} has {len(given[index])} rows of {key}, but {count} {level}s."
+            )
+    return given
 
 
 def _count(graph: Data, level: str) -> int:

@@ -26,7 +26,7 @@ from ifmixup.data.table import Table
 from ifmixup.data.tu import read_tu, tu_in
 from ifmixup.errors import DatasetError, InputError, InputTypeError
 
-_Row = tuple[str, Data | None, str | None]  # identifier, graph, problem
+_Row = tuple[str, Data | str]  # its identifier, and its graph or why there is none
 
 
 @dataclass
@@ -164,9 +164,12 @@ def read_in_parts(
         )
         rows, used = _in_order(dataset), dataset.encoder
     while several := list(islice(rows, size)):
-        ids, graphs, problems = zip(*several, strict=True)
-        found = [graph for graph in graphs if graph is not None]
-        yield Part(list(ids), list(problems), found, used)
+        yield Part(
+            [name for name, _ in several],
+            [found if isinstance(found, str) else None for _, found in several],
+            [found for _, found in several if not isinstance(found, str)],
+            used,
+        )
 
 
 def _from_python(source: Any, options: LoadOptions) -> GraphDataset:
@@ -235,21 +238,17 @@ def _table_rows(
     path: Path, smiles: str | None, identifier: str | None, strict: bool
 ) -> Iterator[_Row]:
     for row, name, found in molecules_in(Table(path), smiles, identifier):
-        if isinstance(found, Data):
-            yield name, found, None
-        else:
+        if isinstance(found, str):
             Skips(str(path), strict).add(row.line, row.cells[0], found)
-            yield name, None, found
+        yield name, found
 
 
 def _in_order(dataset: GraphDataset) -> Iterator[_Row]:
     """The graphs, and between them the skipped lines: line n is the n-th row."""
+    skipped: dict[int, _Row] = {
+        one.line: (one.text if one.identifier is None else one.identifier, one.reason)
+        for one in dataset.skipped
+    }
     kept = zip(dataset.ids, dataset, strict=True)
-    done = 0
-    for one in sorted(dataset.skipped, key=lambda skipped: skipped.line):
-        for name, graph in islice(kept, max(0, one.line - 1 - done)):
-            yield name, graph, None
-        yield one.text if one.identifier is None else one.identifier, None, one.reason
-        done = one.line
-    for name, graph in kept:
-        yield name, graph, None
+    for line in range(1, len(dataset) + len(skipped) + 1):
+        yield skipped[line] if line in skipped else next(kept)

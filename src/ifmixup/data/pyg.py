@@ -72,11 +72,7 @@ def from_pyg(
 
 
 def as_graphs(graphs: Any) -> list[Data]:
-    """Graphs as a list, from a list, a NumPy array of objects, a PyG dataset or a ``Batch``.
-
-    Raises:
-        InputTypeError: If it is something else, such as a matrix.
-    """
+    """Graphs as a list, from a list, a NumPy array of objects, a PyG dataset or a ``Batch``."""
     if isinstance(graphs, Batch):
         return graphs.to_data_list()
     if isinstance(graphs, Data):
@@ -89,15 +85,9 @@ def as_graphs(graphs: Any) -> list[Data]:
             f"Expected a list of PyG Data, a PyG dataset, or a NumPy array of Data (one dimension, "
             f"dtype object); got {shape or type(graphs).__name__}."
         )
-    found = list(graphs)
-    if not found:
+    if not len(graphs):
         raise InputError("Got no graphs: 0 sample(s), while a minimum of 1 is required.")
-    for index, graph in enumerate(found):
-        if not isinstance(graph, Data):
-            raise InputTypeError(
-                f"Expected PyG Data in the list; item {index} is a {type(graph).__name__}."
-            )
-    return found
+    return [_data(graph, index) for index, graph in enumerate(graphs)]
 
 
 def list_name(graphs: Iterable[Data], targets: Targets | None) -> str:

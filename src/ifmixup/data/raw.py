@@ -34,40 +34,25 @@ class LoadOptions:
 class RawGraphs:
     """Graphs as a source gives them: not encoded, not checked, maybe not all with a label.
 
-    Attributes:
-        name: The name of the dataset.
-        graphs: The graphs, with ``edge_index``, ``num_nodes`` and the data of nodes and edges:
-            ``x`` or ``node_kinds``, ``edge_attr`` or ``edge_kinds``, ``edge_weight``.
-        skips: The lines skipped so far, and the file or folder for messages.
-        targets: What is to be predicted; None where there are no labels.
-        ids: An identifier for each graph.
-        lines: The line of each graph in the source, counted from 1.
-        texts: The content of that line.
-        node_names: The names of the columns of the nodes.
-        edge_names: The names of the columns of the edges.
-        split: The source's own parts, as indices of graphs.
-        metric: The source's own metric.
+    They have ``edge_index``, ``num_nodes`` and the data of nodes and edges: ``x`` or
+    ``node_kinds``, ``edge_attr`` or ``edge_kinds``, ``edge_weight``.
     """
 
     name: str
     graphs: list[Data]
     skips: Skips
-    targets: Targets | None = None
+    targets: Targets | None = None  # None where there are no labels
     ids: Sequence[str] | None = None
-    lines: Sequence[int] | None = None
-    texts: Sequence[str] | None = None
-    node_names: Sequence[str] | None = None
+    lines: Sequence[int] | None = None  # of each graph in the source, counted from 1
+    texts: Sequence[str] | None = None  # the content of that line
+    node_names: Sequence[str] | None = None  # of the columns of the nodes
     edge_names: Sequence[str] | None = None
-    split: dict[str, Tensor] | None = None
-    metric: str | None = None
+    split: dict[str, Tensor] | None = None  # the source's own parts, as indices of graphs
+    metric: str | None = None  # the source's own
 
 
 def assemble(raw: RawGraphs, options: LoadOptions) -> GraphDataset:
-    """Check the graphs, leave out those that cannot be used, encode their features.
-
-    Raises:
-        DatasetError: If no graph is left, or a graph is broken.
-    """
+    """Check the graphs, leave out those that cannot be used, encode their features."""
     ids = [str(i) for i in range(len(raw.graphs))] if raw.ids is None else list(raw.ids)
     weighted = any(graph.get("edge_weight") is not None for graph in raw.graphs)
     for name, graph in zip(ids, raw.graphs, strict=True):

@@ -83,11 +83,7 @@ class Table:
         return listed([name[:60] for name in self.columns], 20)
 
     def rows(self, indices: Sequence[int]) -> Iterator[Row]:
-        """The cells of the columns at ``indices``, row by row.
-
-        Raises:
-            DatasetError: If the file is broken or larger than allowed.
-        """
+        """The cells of the columns at ``indices``, row by row."""
         found = self._parquet_rows(indices) if self._is_parquet else self._csv_rows(indices)
         for count, row in enumerate(found):
             if count >= MAX_ROWS:
@@ -192,11 +188,7 @@ class Table:
 
 
 def cell_text(value: object) -> str:
-    """A value as a cell of text; None and NaN are empty.
-
-    Raises:
-        DatasetError: For bytes that are not UTF-8 text, and for lists and the like.
-    """
+    """A value as a cell of text; None and NaN are empty."""
     if isinstance(value, bytes):
         try:
             return value.decode()

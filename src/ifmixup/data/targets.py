@@ -25,17 +25,11 @@ MISSING = frozenset(("", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None
 
 @dataclass(frozen=True)
 class Targets:
-    """The targets of all graphs.
+    """The targets of all graphs."""
 
-    Attributes:
-        task: classes, labels or values.
-        y: Class numbers ``[N]``, -1 where unknown; else floats ``[N, T]``, NaN where unknown.
-        names: The names of the classes, or of the ``T`` columns.
-    """
-
-    task: str
-    y: Tensor
-    names: list[str]
+    task: str  # classes, labels or values
+    y: Tensor  # class numbers [N], -1 where unknown; else floats [N, T], NaN where unknown
+    names: list[str]  # of the classes, or of the T columns
 
 
 def infer_task(targets: Tensor | Sequence[Tensor | None], *, from_text: bool = False) -> str:
@@ -144,11 +138,7 @@ def read_targets(
 def number_targets(
     numbers: Tensor, names: Sequence[str], task: str, lines: Sequence[int] | None = None
 ) -> Targets:
-    """Targets from numbers ``[N, T]``, NaN where unknown.
-
-    Raises:
-        DatasetError: If they do not fit the task.
-    """
+    """Targets from numbers ``[N, T]``, NaN where unknown."""
     check_task(task)
     known = ~numbers.isnan()
     if not bool(known.any()):

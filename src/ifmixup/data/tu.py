@@ -35,34 +35,25 @@ def read_tu(path: Path, name: str, options: LoadOptions) -> GraphDataset:
 
 
 def tu_in(path: Path) -> tuple[Path, str] | None:
-    """The folder or zip with a TU dataset that is at ``path``, and its name; None if none is.
-
-    Raises:
-        DatasetError: If there are several.
-    """
+    """The folder or zip with a TU dataset that is at ``path``, and its name; None if none is."""
+    source = path
     if path.is_dir():
-        for folder in (path, path / "raw"):
-            found = [file.name.removesuffix("_A.txt") for file in folder.glob("*_A.txt")]
-            if found:
-                return folder, _only(found, path)
-        return None
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = archive.namelist()
-    except (OSError, zipfile.BadZipFile) as error:
-        raise DatasetError(f"{path} is not a zip that can be read ({error}).") from error
-    matches = [re.fullmatch(r"(?:[^/]+/)?([^/]+)_A\.txt", member) for member in members]
-    found = [match[1] for match in matches if match is not None]
-    return (path, _only(found, path)) if found else None
-
-
-def _only(names: list[str], path: Path) -> str:
+        source = path if any(path.glob("*_A.txt")) else path / "raw"
+        names = [file.name.removesuffix("_A.txt") for file in source.glob("*_A.txt")]
+    else:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                members = archive.namelist()
+        except (OSError, zipfile.BadZipFile) as error:
+            raise DatasetError(f"{path} is not a zip that can be read ({error}).") from error
+        matches = [re.fullmatch(r"(?:[^/]+/)?([^/]+)_A\.txt", member) for member in members]
+        names = [match[1] for match in matches if match is not None]
     if len(names) > 1:
-        shown = ", ".join(sorted(names)[:5])
         raise DatasetError(
-            f"{path} holds {len(names)} datasets: {shown}. Give the name of one, and root={path}."
+            f"{path} holds {len(names)} datasets: {listed(sorted(names))}. Give the name of one, "
+            f"and root={path}."
         )
-    return names[0]
+    return (source, names[0]) if names else None
 
 
 def parse(files: Files, where: str, name: str, options: LoadOptions) -> GraphDataset:
