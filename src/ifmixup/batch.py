@@ -206,10 +206,8 @@ def _group_edges(
     taken = Graphs(nodes, edges, graphs, node_ptr, edge_ptr)
     if not torch.equal(edge_graph, node_graph.index_select(0, target)):
         edge = int((edge_graph != node_graph[target]).nonzero()[0])
-        raise InputError(
-            f"Edge {edge} joins two graphs of the batch: node {int(source[edge])} and "
-            f"node {int(target[edge])}."
-        )
+        one, other = int(source[edge]), int(target[edge])
+        raise InputError(f"Edge {edge} joins two graphs of the batch: node {one} and node {other}.")
     if bool((edge_graph[1:] >= edge_graph[:-1]).all()):
         return taken
     order = edge_graph.argsort(stable=True)

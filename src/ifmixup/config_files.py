@@ -21,11 +21,7 @@ else:  # pragma: no cover
     import tomli as tomllib
 
 MAX_BYTES = 1_000_000
-"""The largest file."""
-
-MAX_VALUES = 100_000
-"""The most values in a file, those that YAML's aliases repeat counted each time."""
-
+MAX_VALUES = 100_000  # in a file; those that YAML's aliases repeat are counted each time
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -74,16 +70,12 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _read_yaml(text: str) -> Any:
-    loader = yaml.SafeLoader(text)
-    try:
-        node = loader.get_single_node()
-        if node is None:
-            return {}
-        if _count(node, {}) > MAX_VALUES:
-            raise InputError(f"it holds more than the {MAX_VALUES} values allowed")
-        return loader.construct_document(node)
-    finally:
-        loader.dispose()
+    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    if node is None:
+        return {}
+    if _count(node, {}) > MAX_VALUES:
+        raise InputError(f"it holds more than the {MAX_VALUES} values allowed")
+    return yaml.safe_load(text)
 
 
 def _count(node: yaml.Node, known: dict[int, int]) -> int:

@@ -19,23 +19,11 @@ from ifmixup.data.raw import LoadOptions
 from ifmixup.data.tu import read_tu
 from ifmixup.errors import DatasetError
 
-NAMES = (
-    "PTC_MR",
-    "NCI109",
-    "NCI1",
-    "MUTAG",
-    "ENZYMES",
-    "PROTEINS",
-    "IMDB-MULTI",
-    "IMDB-BINARY",
-)
+NAMES = ("PTC_MR", "NCI109", "NCI1", "MUTAG", "ENZYMES", "PROTEINS", "IMDB-MULTI", "IMDB-BINARY")
 """The paper's eight datasets, in the order of its tables."""
 
-VARIABLE = "IFMIXUP_DATA"
-"""The environment variable that names a folder of datasets."""
-
-TIMEOUT = 30.0
-"""Seconds to wait for an answer before a download fails."""
+VARIABLE = "IFMIXUP_DATA"  # the environment variable that names a folder of datasets
+TIMEOUT = 30.0  # seconds to wait for an answer before a download fails
 
 PathLike = str | os.PathLike[str]
 

@@ -25,6 +25,10 @@ _SHOWN = 10  # skipped lines that are listed before the rest is only counted
 _LONGEST = 60  # characters of a skipped line that are shown
 
 
+class NoGraphError(ValueError):
+    """A line or a file that is not a graph; the message says why it is skipped."""
+
+
 @dataclass(frozen=True)
 class Skipped:
     """One line of a user's file that was not used.

@@ -16,21 +16,14 @@ from torch_geometric.data import Data
 
 from ifmixup.edges import shape_of
 from ifmixup.errors import InputError
-from ifmixup.values import listed
+from ifmixup.values import listed, short
 
-MAX_ENTRIES = 512 * 1024**2
-"""The most entries of a feature matrix (2 GiB): one absurd column must not fill the memory."""
-
-DEGREE = "(degree)"
-"""The column of graphs without node data; in brackets, as users may have a ``degree``."""
-
-TENSOR = {"node": "x", "edge": "edge_attr"}
-"""Where a graph keeps the features of its nodes and of its edges."""
+MAX_ENTRIES = 512 * 1024**2  # of a feature matrix: one absurd column must not fill the memory
+DEGREE = "(degree)"  # the column of graphs without node data; users may have a "degree"
+TENSOR = {"node": "x", "edge": "edge_attr"}  # where a graph keeps its features
 
 Kind = int | str
-
-Values = list[str] | Tensor
-"""The values of one column: texts, or integers or floats ``[rows]``."""
+Values = list[str] | Tensor  # of one column: texts, or integers or floats [rows]
 
 
 @dataclass(frozen=True)
@@ -61,16 +54,11 @@ class Column:
     @classmethod
     def of(cls, name: Any, kinds: Any) -> Column:
         """The column with these values, which may come from an untrusted file."""
-        if not isinstance(name, str):
-            raise TypeError(f"a name is a text, not {name!r}")
-        if kinds is None:
-            return cls(name)
-        wrong = [kind for kind in kinds if type(kind) not in (int, str)]
-        if wrong:
-            raise TypeError(f"a category is an integer or a text, not {wrong[0]!r}")
-        if len(set(kinds)) != len(kinds):
-            raise ValueError(f"{name} has a category twice")
-        return cls(name, tuple(kinds))
+        known = None if kinds is None else tuple(kinds)
+        plain = all(type(kind) in (int, str) for kind in known or ())
+        if not isinstance(name, str) or not plain or len(set(known or ())) < len(known or ()):
+            raise ValueError(f"{short(name)} with the categories {short(kinds)}")
+        return cls(name, known)
 
 
 @dataclass(frozen=True)

@@ -9,24 +9,15 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from ifmixup.data.dataset import Skips
+from ifmixup.data.dataset import NoGraphError, Skips
 from ifmixup.data.networkx import read_networkx, target_cells
 from ifmixup.data.raw import LoadOptions, RawGraphs
 from ifmixup.data.table import Table
 from ifmixup.errors import DatasetError, import_extra
 
-MAX_FILE = 100 * 1024**2
-"""The largest file of one graph, in bytes."""
-
-MAX_BYTES = 2 * 1024**3
-"""The most bytes that all files of a folder may hold."""
-
-LABELS = "labels.csv"
-"""The file with the labels of the graphs: its first column is the name of the file, or its stem."""
-
-
-class _BadFileError(ValueError):
-    """A file that is not a graph; the message says why."""
+MAX_FILE = 100 * 1024**2  # bytes of one graph
+MAX_BYTES = 2 * 1024**3  # of all files of a folder
+LABELS = "labels.csv"  # its first column is the name of a graph's file, or its stem
 
 
 def graph_files(folder: Path) -> list[Path]:
@@ -49,7 +40,7 @@ def read_graph_files(folder: Path, options: LoadOptions) -> RawGraphs:
     for line, path in enumerate(files, 1):
         try:
             graphs.append(_read(path))
-        except _BadFileError as error:
+        except NoGraphError as error:
             skips.add(line, path.name, str(error), path.stem)
             continue
         read.append(path)
@@ -74,9 +65,9 @@ def _read(path: Path) -> Any:
         with path.open("rb") as stream:
             content = stream.read(MAX_FILE + 1)
     except OSError as error:
-        raise _BadFileError(f"it cannot be read: {error}") from error
+        raise NoGraphError(f"it cannot be read: {error}") from error
     if len(content) > MAX_FILE:
-        raise _BadFileError(f"more than the {MAX_FILE} bytes allowed")
+        raise NoGraphError(f"more than the {MAX_FILE} bytes allowed")
     return _READERS[path.suffix.lower()](content)
 
 
@@ -87,7 +78,7 @@ def _graphml(content: bytes) -> Any:
         graph = networkx.read_graphml(io.BytesIO(content))
     # A broken file makes it raise NetworkXError, KeyError, ValueError, TypeError, ...
     except Exception as error:
-        raise _BadFileError(f"not GraphML that NetworkX can read: {error}") from error
+        raise NoGraphError(f"not GraphML that NetworkX can read: {error}") from error
     for _, _, attributes in graph.edges(data=True):
         attributes.pop("id", None)  # the name of the edge in the file, not a feature
     return graph
@@ -97,18 +88,18 @@ def _refuse_doctype(content: bytes) -> None:
     """Refuse a document type and entities: a few lines of them can expand to gigabytes."""
 
     def refuse(*_: Any) -> None:
-        raise _BadFileError("it has a DOCTYPE, which GraphML does not need; refused")
+        raise NoGraphError("it has a DOCTYPE, which GraphML does not need; refused")
 
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse
     try:
         parser.Parse(content, True)
-    except _BadFileError:
+    except NoGraphError:
         raise
     # An encoding that Python does not know is a LookupError, one of several bytes a ValueError.
     except (expat.ExpatError, LookupError, ValueError) as error:
-        raise _BadFileError(f"not XML: {error}") from error
+        raise NoGraphError(f"not XML: {error}") from error
 
 
 def _node_link(content: bytes) -> Any:
@@ -116,19 +107,19 @@ def _node_link(content: bytes) -> Any:
     try:
         values = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise _BadFileError(f"not JSON: {error}") from error
+        raise NoGraphError(f"not JSON: {error}") from error
     if not isinstance(values, dict) or not isinstance(values.get("nodes"), list):
-        raise _BadFileError("not node-link JSON: there is no list 'nodes'")
+        raise NoGraphError("not node-link JSON: there is no list 'nodes'")
     links = values.get("links", values.get("edges"))  # newer NetworkX writes "edges"
     if not isinstance(links, list):
-        raise _BadFileError("not node-link JSON: there is no list 'links' or 'edges'")
+        raise NoGraphError("not node-link JSON: there is no list 'links' or 'edges'")
     about = values.get("graph", {})
     graph = networkx.DiGraph() if values.get("directed") is True else networkx.Graph()
     graph.graph.update(about if isinstance(about, dict) else {})
     for index, node in enumerate(values["nodes"]):
         key = _key(node, "id", f"node {index}")
         if key in graph:
-            raise _BadFileError(f"node {key!r} is there twice")
+            raise NoGraphError(f"node {key!r} is there twice")
         graph.add_node(key)
         graph.nodes[key].update(node)
         del graph.nodes[key]["id"]
@@ -136,7 +127,7 @@ def _node_link(content: bytes) -> Any:
         ends = [_key(link, name, f"link {index}") for name in ("source", "target")]
         for end in ends:
             if end not in graph:
-                raise _BadFileError(f"link {index} has an end {end!r} that is not a node")
+                raise NoGraphError(f"link {index} has an end {end!r} that is not a node")
         graph.add_edge(*ends)
         others = link.keys() - {"source", "target", "key"}
         graph.edges[ends].update((name, link[name]) for name in link if name in others)
@@ -146,7 +137,7 @@ def _node_link(content: bytes) -> Any:
 def _key(values: Any, name: str, what: str) -> str | int | float:
     key = values.get(name) if isinstance(values, dict) else None
     if not isinstance(key, str | int | float):
-        raise _BadFileError(f"{what} has no {name!r} that is a text or a number")
+        raise NoGraphError(f"{what} has no {name!r} that is a text or a number")
     return key
 
 

@@ -14,14 +14,13 @@ from typing import Any
 import torch
 from torch_geometric.data import Data
 
-from ifmixup.data.dataset import Skips
+from ifmixup.data.dataset import NoGraphError, Skips
 from ifmixup.data.raw import LoadOptions, RawGraphs
 from ifmixup.data.table import Row, Table
 from ifmixup.data.targets import read_targets
 from ifmixup.errors import DatasetError, import_extra
 
-MAX_SMILES = 10_000
-"""The longest SMILES, in characters."""
+MAX_SMILES = 10_000  # characters
 
 # molecules.csv, molecules.csv:smiles, molecules.csv:smiles:label; the first colon after the
 # ending counts, because a Windows drive is part of the path.
@@ -29,10 +28,6 @@ _SOURCE = re.compile(r"(.*?\.(?:csv|csv\.gz|parquet))(?::([^:]*))?(?::(.*))?", r
 
 _SMILES = ("smiles",)
 _LABELS = ("label", "labels", "y", "target", "class")
-
-
-class BadSmilesError(ValueError):
-    """A text that is not a molecule; the message says why."""
 
 
 def table_source(source: str) -> tuple[str, str | None, str | None] | None:
@@ -55,22 +50,21 @@ def read_molecules(path: Path, smiles: str | None, options: LoadOptions) -> RawG
         label_columns = [_usual(table, _LABELS, "labels", "label")]
 
     skips = Skips(str(path), options.strict)
-    graphs: list[Data] = []
-    cells, ids, lines, texts = [], [], [], []
+    rows, ids, graphs = [], [], []
     for row, name, found in molecules_in(table, smiles, options.identifier, label_columns):
         if isinstance(found, str):
             skips.add(row.line, row.cells[0], found, name)
             continue
-        graphs.append(found)
-        texts.append(row.cells[0])
-        lines.append(row.line)
-        cells.append(row.cells[1 : 1 + len(label_columns)])
+        rows.append(row)
         ids.append(name)
+        graphs.append(found)
     if not graphs:
         raise skips.nothing_left("molecule")
+    lines = [row.line for row in rows]
     targets = None
     if options.labelled:
         names = [table.columns[column] for column in label_columns]
+        cells = [row.cells[1 : 1 + len(names)] for row in rows]
         try:
             targets = read_targets(cells, names, options.task, lines)
         except DatasetError as error:
@@ -82,7 +76,7 @@ def read_molecules(path: Path, smiles: str | None, options: LoadOptions) -> RawG
         targets=targets,
         ids=ids,
         lines=lines,
-        texts=texts,
+        texts=[row.cells[0] for row in rows],
         node_names=["element"],
         edge_names=["bond"],
     )
@@ -106,7 +100,7 @@ def molecules_in(
             found: Data | str
             try:
                 found = read(row.cells[0])
-            except BadSmilesError as error:
+            except NoGraphError as error:
                 found = str(error)
             yield row, str(count) if identifier is None else row.cells[-1].strip(), found
 
@@ -136,16 +130,16 @@ def smiles_reader() -> Iterator[Callable[[str], Data]]:
 
 def _graph(chem: Any, smiles: str) -> Data:
     if len(smiles) > MAX_SMILES:
-        raise BadSmilesError(f"longer than the {MAX_SMILES} characters allowed")
+        raise NoGraphError(f"longer than the {MAX_SMILES} characters allowed")
     if not smiles.strip():
-        raise BadSmilesError("no SMILES")
+        raise NoGraphError("no SMILES")
     molecule = chem.MolFromSmiles(smiles)
     if molecule is None:
-        raise BadSmilesError(_problem(chem, smiles))
+        raise NoGraphError(_problem(chem, smiles))
     # By number: RDKit's own iterators are Python code, and slower.
     atoms = [(molecule.GetAtomWithIdx(i).GetSymbol(),) for i in range(molecule.GetNumAtoms())]
     if not atoms:
-        raise BadSmilesError("a molecule without atoms")
+        raise NoGraphError("a molecule without atoms")
     ends, kinds = [], []
     for i in range(molecule.GetNumBonds()):
         bond = molecule.GetBondWithIdx(i)

@@ -20,12 +20,9 @@ from ifmixup.data.targets import Targets, read_targets, target_names
 from ifmixup.errors import DatasetError, InputError, InputTypeError
 from ifmixup.values import listed
 
-MAX_NAMES = 10_000
-"""The most different attributes that nodes, or edges, may have."""
+MAX_NAMES = 10_000  # different attributes of nodes, or of edges
 
-Rows = list[Mapping[str, Any]]
-"""The attributes of each node, or each edge, of one graph, by name."""
-
+Rows = list[Mapping[str, Any]]  # the attributes of each node, or each edge, of one graph
 Value = int | float | str
 
 _LABELS = ("label", "y")

@@ -20,11 +20,10 @@ from ifmixup.data.catalog import PathLike, cache_folder, named_folders
 from ifmixup.data.dataset import Skips
 from ifmixup.data.raw import LoadOptions, RawGraphs
 from ifmixup.data.targets import number_targets, target_names
-from ifmixup.data.text_files import floats, integers, read_gzip
+from ifmixup.data.text_files import check_lines, floats, integers, read_gzip
 from ifmixup.errors import DatasetError, InputError, MissingExtraError, unknown_name
 
-PREFIX = "ogb:"
-"""The beginning of the names of these datasets: ``ogb:ogbg-molhiv``."""
+PREFIX = "ogb:"  # of the names of these datasets: ogb:ogbg-molhiv
 
 _TASKS = {
     "binary classification": "labels",
@@ -48,8 +47,8 @@ def read_ogb(name: str, root: PathLike | None, options: LoadOptions) -> RawGraph
     facts = _facts(name)
     folder = _folder(name, facts["download_name"], root)
     raw = folder / "raw"
-    nodes = _integers(raw / "num-node-list.csv.gz")[:, 0]
-    edges = _integers(raw / "num-edge-list.csv.gz")[:, 0]
+    nodes = integers(read_gzip(raw / "num-node-list.csv.gz"))[:, 0]
+    edges = integers(read_gzip(raw / "num-edge-list.csv.gz"))[:, 0]
     if len(nodes) != len(edges) or bool((nodes < 0).any()) or bool((edges < 0).any()):
         raise DatasetError(f"{raw}: the numbers of nodes and edges do not fit together.")
     targets = None
@@ -77,14 +76,12 @@ def read_ogb(name: str, root: PathLike | None, options: LoadOptions) -> RawGraph
 def _facts(name: str) -> dict[str, str]:
     """The description in the table inside the package ``ogb``; the package is not imported."""
     spec = importlib.util.find_spec("ogb")
-    packages = [] if spec is None else list(spec.submodule_search_locations or [])
-    tables = [Path(package, "graphproppred", "master.csv") for package in packages]
-    table = next((path for path in tables if path.is_file()), None)
-    if table is None:
+    if spec is None or spec.origin is None:
         raise MissingExtraError(
             f"{PREFIX}{name} needs the package 'ogb', which is not installed. Install it with: "
             "pip install 'ifmixup[ogb]'"
         )
+    table = Path(spec.origin).with_name("graphproppred") / "master.csv"
     with table.open(encoding="utf-8", newline="") as stream:
         header, *rows = csv.reader(stream)
     if name not in header[1:]:
@@ -118,8 +115,8 @@ def _graphs(
     node_counts, edge_counts = nodes.tolist(), edges.tolist()
     ends = torch.empty(0, 2, dtype=torch.long)
     if sum(edge_counts):
-        ends = torch.from_numpy(_integers(raw / "edge.csv.gz", columns=2))
-    _check_rows(raw / "edge.csv.gz", len(ends), sum(edge_counts))
+        ends = torch.from_numpy(integers(read_gzip(raw / "edge.csv.gz"), columns=2))
+    check_lines(raw / "edge.csv.gz", len(ends), sum(edge_counts), "edge")
     graphs = []
     for number, own in zip(node_counts, ends.split(edge_counts), strict=True):
         edge_index = own.t()
@@ -142,7 +139,7 @@ def _features(path: Path, rows: int) -> Tensor | None:
     if not path.is_file() or not rows:
         return None
     values = floats(read_gzip(path))
-    _check_rows(path, len(values), rows)
+    check_lines(path, len(values), rows, "node or edge")
     whole = bool((values == np.rint(values)).all()) and bool((np.abs(values) < 2**53).all())
     return torch.from_numpy(values.astype(np.int64)) if whole else torch.from_numpy(values).float()
 
@@ -161,7 +158,7 @@ def _labels(path: Path, rows: int) -> Tensor:
             raise DatasetError(
                 f"{path}, line {line}: expected {len(found[0])} columns, found {len(fields)}."
             )
-    _check_rows(path, len(found), rows)
+    check_lines(path, len(found), rows, "graph")
     return torch.tensor(found, dtype=torch.float64)
 
 
@@ -172,19 +169,10 @@ def _split(folder: Path, count: int) -> dict[str, Tensor] | None:
         return None
     split = {}
     for name, path in paths.items():
-        index = torch.from_numpy(_integers(path)[:, 0])
+        index = torch.from_numpy(integers(read_gzip(path))[:, 0])
         if int(index.min()) < 0 or int(index.max()) >= count or len(index.unique()) < len(index):
             raise DatasetError(f"{path} must name graphs from 0 to {count - 1}, each once.")
         split[name] = index
     if len(torch.cat(list(split.values())).unique()) < sum(map(len, split.values())):
         raise DatasetError(f"{folder}: a graph is in two parts of the split.")
     return split
-
-
-def _integers(path: Path, columns: int | None = None) -> NDArray[np.int64]:
-    return integers(read_gzip(path), columns)
-
-
-def _check_rows(path: Path, found: int, expected: int) -> None:
-    if found != expected:
-        raise DatasetError(f"{path} has {found} lines, expected {expected}.")

@@ -17,14 +17,9 @@ from ifmixup.data.raw import LoadOptions, RawGraphs, assemble
 from ifmixup.data.targets import Targets, infer_task, number_targets, target_names
 from ifmixup.errors import DatasetError, InputError, InputTypeError
 
-MAX_NODES = 100_000_000
-"""The most nodes of all graphs."""
-
-MAX_BARE = 10_000_000
-"""The most nodes of all graphs without node features, unless there are edges that use them."""
-
+MAX_NODES = 100_000_000  # of all graphs
+MAX_BARE = 10_000_000  # of all graphs without node features, unless there are edges that use them
 _NODES_PER_EDGE = 10
-
 _KEPT = ("x", "edge_index", "edge_attr", "edge_weight")
 
 

@@ -18,11 +18,8 @@ from torch_geometric.data.storage import GlobalStorage
 from ifmixup.data.dataset import GraphDataset
 from ifmixup.errors import DatasetError
 
-MAX_BYTES = 8 * 1024**3
-"""The largest file, in bytes, unpacked."""
-
-MAX_SHARED = 1024**3
-"""How many more bytes than the file graphs that share tensors may hold."""
+MAX_BYTES = 8 * 1024**3  # of a file, unpacked
+MAX_SHARED = 1024**3  # how many more bytes than the file graphs that share tensors may hold
 
 # The parts of a Data, which PyG does not declare safe itself: classes that only hold values.
 _SAFE = [DataEdgeAttr, DataTensorAttr, GlobalStorage]

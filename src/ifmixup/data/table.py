@@ -17,17 +17,11 @@ from typing import IO, Any
 from ifmixup.errors import DatasetError, import_extra
 from ifmixup.values import listed
 
-MAX_BYTES = 2 * 1024**3
-"""The most text, in bytes, unpacked, that one table may hold."""
-
+# The largest table.
+MAX_BYTES = 2 * 1024**3  # of text, unpacked
 MAX_ROWS = 5_000_000
-"""The most rows of one table."""
-
-MAX_LINE = 1024**2
-"""The longest line, or cell of a Parquet file, in characters."""
-
+MAX_LINE = 1024**2  # characters of a line, or of a cell of a Parquet file
 MAX_COLUMNS = 10_000
-"""The most columns."""
 
 _AT_ONCE = 1000  # rows of a Parquet file
 

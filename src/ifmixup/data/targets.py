@@ -13,12 +13,8 @@ from ifmixup.data.dataset import check_task
 from ifmixup.data.text_files import NUMBER
 from ifmixup.errors import DatasetError, InputError
 
-FEW = 20
-"""In text, one column of up to this many different integers holds classes, else values."""
-
-MAX_CLASSES = 1000
-"""More classes than this are a wrong column, such as one of names."""
-
+FEW = 20  # in text, one column of up to so many different integers holds classes, else values
+MAX_CLASSES = 1000  # more are a wrong column, such as one of names
 MISSING = frozenset(("", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "<NA>", "#N/A"))
 """Texts that stand for an unknown label, as in pandas."""
 

@@ -23,21 +23,11 @@ from numpy.typing import NDArray
 from ifmixup.errors import DatasetError
 from ifmixup.values import short
 
-MAX_BYTES = 2 * 1024**3
-"""The most text, in bytes, that one TU dataset may hold."""
-
-MAX_GZIP = 4 * 1024**3
-"""The most text, in bytes and unpacked, that one gzip file may hold."""
-
-LARGEST = 2**53
-"""Integers up to here are exact in the 64-bit floats that the text is read as."""
-
+MAX_BYTES = 2 * 1024**3  # of text in one TU dataset
+MAX_GZIP = 4 * 1024**3  # bytes of text in one gzip file, unpacked
+LARGEST = 2**53  # integers up to here are exact in the 64-bit floats that the text is read as
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-"""What counts as a number in text."""
-
 _PARTS = ("A", "graph_indicator", "graph_labels", "node_labels", "edge_labels", "node_attributes")
-
-
 _Member = tuple[str, int, Callable[[], IO[bytes]]]  # where it is, its size, how to open it
 
 
@@ -127,9 +117,14 @@ def require(file: TextFile, good: NDArray[np.bool_], problem: Callable[[int], st
     if not good.all():
         row = int(np.nonzero(~good)[0][0])
         # NumPy skips empty lines, so the line of a row is found by counting the others.
-        lines = (n for n, line in enumerate(_text(file).split("\n"), 1) if line)
-        line = next(n for i, n in enumerate(lines) if i == row)
-        raise DatasetError(f"{file.where}, line {line}: {problem(row)}.")
+        lines = [n for n, line in enumerate(_text(file).split("\n"), 1) if line]
+        raise DatasetError(f"{file.where}, line {lines[row]}: {problem(row)}.")
+
+
+def check_lines(where: object, found: int, expected: int, each: str) -> None:
+    """Check that a file has one line for each graph, node or edge."""
+    if found != expected:
+        raise DatasetError(f"{where} has {found} lines, expected {expected}: one for each {each}.")
 
 
 def _text(file: TextFile) -> str:

@@ -17,7 +17,7 @@ from torch_geometric.utils import coalesce, cumsum, degree, remove_self_loops
 from ifmixup.data.dataset import GraphDataset
 from ifmixup.data.encoder import DEGREE, MAX_ENTRIES, Column, FeatureEncoder
 from ifmixup.data.raw import LoadOptions
-from ifmixup.data.text_files import TextFile, floats, integers, read_files, require
+from ifmixup.data.text_files import TextFile, check_lines, floats, integers, read_files, require
 from ifmixup.errors import DatasetError, InputError
 from ifmixup.values import listed
 
@@ -130,26 +130,23 @@ def _graph_of_nodes(file: TextFile) -> NDArray[np.int64]:
     graph = integers(file, columns=1)[:, 0]
     before = np.concatenate(([0], graph[:-1]))
     step = graph - before
-
-    def problem(row: int) -> str:
-        number, last = graph[row], before[row]
-        if step[row] > 1:
-            return f"graph {number} after graph {last}, so graph {last + 1} would have no nodes"
-        return (
-            f"graph {number} after graph {last}; nodes must be in the order of their graphs, which "
-            "are counted 1, 2, 3, ..."
-        )
-
     good = (step == 0) | (step == 1)
     good[0] = graph[0] == 1
-    require(file, good, problem)
+    require(
+        file,
+        good,
+        lambda row: (
+            f"graph {graph[row]} after graph {before[row]}; nodes must be in the order of their "
+            "graphs, which are counted 1, 2, 3, ... and have nodes"
+        ),
+    )
     return graph - 1
 
 
 def _classes(file: TextFile, num_graphs: int) -> tuple[Tensor, list[str]]:
     """The class numbers, and the label of each class in the file."""
     labels = integers(file, columns=1)[:, 0]
-    _check_count(file, len(labels), num_graphs, "graph of the graph indicator")
+    check_lines(file.where, len(labels), num_graphs, "graph of the graph indicator")
     distinct, classes = torch.from_numpy(labels).unique(return_inverse=True)
     return classes, [str(label) for label in distinct.tolist()]
 
@@ -182,7 +179,7 @@ def _node_data(
     if "node_attributes" in files:
         file = files["node_attributes"]
         values = floats(file)
-        _check_count(file, len(values), num_nodes, f"node of {indicator.where}")
+        check_lines(file.where, len(values), num_nodes, f"node of {indicator.where}")
         require(
             file,
             np.abs(values) <= torch.finfo(torch.float32).max,
@@ -200,7 +197,7 @@ def _labels(
     """The labels of nodes or edges; their kinds are all integers from the smallest on."""
     file, name = files[f"{level}_labels"], f"{level} label"
     labels = torch.from_numpy(integers(file))
-    _check_count(file, len(labels), count, f"{level} of {other.where}")
+    check_lines(file.where, len(labels), count, f"{level} of {other.where}")
     several = labels.size(1) > 1
     return labels, tuple(
         _column(column, f"{name} {i}" if several else name, int(column.min()), file)
@@ -216,10 +213,3 @@ def _column(values: Tensor, name: str, first: int, file: TextFile) -> Column:
             f"{MAX_ENTRIES} allowed. Make smaller features of your own with PyG's TUDataset."
         )
     return Column(name, tuple(range(first, first + width)))
-
-
-def _check_count(file: TextFile, found: int, expected: int, each: str) -> None:
-    if found != expected:
-        raise DatasetError(
-            f"{file.where} has {found} lines, expected {expected}: one for each {each}."
-        )
