@@ -25,7 +25,7 @@ _SHOWN = 10  # skipped lines that are listed before the rest is only counted
 _LONGEST = 60  # characters of a skipped line that are shown
 
 
-class NoGraphError(ValueError):
+class NoGraphError(Exception):
     """A line or a file that is not a graph; the message says why it is skipped."""
 
 

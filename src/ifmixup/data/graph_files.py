@@ -95,8 +95,6 @@ def _refuse_doctype(content: bytes) -> None:
     parser.EntityDeclHandler = refuse
     try:
         parser.Parse(content, True)
-    except NoGraphError:
-        raise
     # An encoding that Python does not know is a LookupError, one of several bytes a ValueError.
     except (expat.ExpatError, LookupError, ValueError) as error:
         raise NoGraphError(f"not XML: {error}") from error

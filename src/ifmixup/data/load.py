@@ -214,10 +214,10 @@ def _loaded(dataset: GraphDataset, options: LoadOptions) -> GraphDataset:
 
 def _is_path(source: object, path: Path, root: PathLike | None) -> bool:
     """Whether a folder or zip is meant: a known name comes first, then a file that exists."""
-    text = str(source)
-    if not isinstance(source, str) or not is_name(text):
-        return path.exists() or not isinstance(source, str)
-    known = canonical(text) in NAMES or find(canonical(text), root) is not None
+    if not isinstance(source, str):
+        return True
+    name = canonical(source) if is_name(source) else None
+    known = name is not None and (name in NAMES or find(name, root) is not None)
     return not known and path.exists()
 
 

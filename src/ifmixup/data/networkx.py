@@ -199,7 +199,8 @@ def _flat(row: Mapping[str, Any], where: str, only: Sequence[str] | None) -> dic
     for key, given in row.items():
         if only is not None and key not in only:
             continue
-        value, values = _plain(given), {str(key): _plain(given)}
+        value = _plain(given)
+        values = {str(key): value}
         if isinstance(value, list | tuple):
             values = {f"{key}[{i}]": one for i, one in enumerate(value)}
         for name, one in values.items():

@@ -33,10 +33,8 @@ _HOW = (
 def read_saved(path: Path) -> Sequence[Data]:
     """The graphs of a file: a list of ``Data``, or the output of ``InMemoryDataset.save``.
 
-    Only tensors, plain values and PyG's own ``Data`` are loaded (``weights_only=True``).
-
-    Raises:
-        DatasetError: If the file needs more than that, or holds something else.
+    Only tensors, plain values and PyG's own ``Data`` are loaded (``weights_only=True``); a file
+    that needs more is refused.
     """
     if not path.is_file():
         raise DatasetError(f"There is no file {path}.")
@@ -61,13 +59,12 @@ def read_saved(path: Path) -> Sequence[Data]:
     try:
         _check_stored(found, path)
         graphs = _graphs(found, path)
+        tensors = [tensor for graph in graphs for tensor in _tensors(graph)]
+        total = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
     except DatasetError:
         raise
     except Exception as error:
         raise DatasetError(f"{path} does not hold whole graphs ({error}). {_HOW}") from error
-    total = sum(
-        tensor.numel() * tensor.element_size() for graph in graphs for tensor in _tensors(graph)
-    )
     if total > size + MAX_SHARED:  # many graphs that share a few tensors
         raise DatasetError(
             f"{path} holds {size} bytes, but its graphs {total}: they share tensors. At most "

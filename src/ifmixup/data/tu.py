@@ -62,10 +62,7 @@ def parse(files: Files, where: str, name: str, options: LoadOptions) -> GraphDat
     As PyG's ``TUDataset`` does without attributes: ``x`` is the one-hot node labels, ``edge_attr``
     the one-hot edge labels, ``y`` the class numbers; self-loops are removed and edges are sorted.
     Without node labels ``x`` is the node attributes, and without those the one-hot degree, up to
-    the largest degree of the whole dataset.
-
-    Raises:
-        DatasetError: If a file is missing or broken; the message names it and the line.
+    the largest degree of the whole dataset. An error names the broken file and the line.
     """
     for part in ("A", "graph_indicator", "graph_labels")[: 3 if options.labelled else 2]:
         if part not in files:
@@ -129,17 +126,10 @@ def _graph_of_nodes(file: TextFile) -> NDArray[np.int64]:
     """The graph of each node, counted from 0."""
     graph = integers(file, columns=1)[:, 0]
     before = np.concatenate(([0], graph[:-1]))
-    step = graph - before
-    good = (step == 0) | (step == 1)
+    good = (graph == before) | (graph == before + 1)
     good[0] = graph[0] == 1
-    require(
-        file,
-        good,
-        lambda row: (
-            f"graph {graph[row]} after graph {before[row]}; nodes must be in the order of their "
-            "graphs, which are counted 1, 2, 3, ... and have nodes"
-        ),
-    )
+    rule = "nodes must be in the order of their graphs, counted 1, 2, 3, ... without a gap"
+    require(file, good, lambda row: f"graph {graph[row]} after graph {before[row]}; {rule}")
     return graph - 1
 
 
