@@ -105,14 +105,10 @@ def starts_of(index: Tensor, size: int) -> Tensor:
 
 
 def merge_pair(keys: Tensor, values: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
-    """Sort edges and merge those that occur twice; their values are added.
+    """Sort edges, of which each occurs at most twice, and merge them; their values are added.
 
-    Args:
-        keys: The numbers of the edges, ``[E]``; each at most twice.
-        values: The attributes of the edges, each ``[E, ...]``.
-
-    Returns:
-        The different keys in order, ``[E']``, and the values, each ``[E', ...]``.
+    From ``keys`` ``[E]`` and ``values``, each ``[E, ...]``, to the different keys in order,
+    ``[E']``, and their values, each ``[E', ...]``.
     """
     keys, order = keys.sort(stable=True)
     values = [value.index_select(0, order) for value in values]

@@ -136,7 +136,11 @@ FLOATS = FeatureEncoder((Column("charge"), Column("mass")))
         (FLOATS, graph([[1, 2], [1, 2]]), "charge holds integers, but held floats"),
         (FLOATS, graph([[0.5], [1.0]]), "1 columns of x, but .* learned on 2: charge, mass"),
         (TEXTS, graph([[6], [8]]), "atom holds integers, but held texts"),
-        (INTEGERS, Data(edge_index=EDGES, num_nodes=2), "no x, but .* graphs with atom"),
+        (
+            INTEGERS,
+            Data(edge_index=EDGES, num_nodes=2),
+            "0 columns of x, .* learned on 1: atom",
+        ),
     ],
 )
 def test_graphs_that_do_not_fit(encoder, new, message):

@@ -50,12 +50,7 @@ class Skipped:
 
 
 class Skips:
-    """Collects the skipped lines while a file is read, or stops at the first.
-
-    Args:
-        where: The file, for messages.
-        strict: Whether the first line that cannot be used is an error.
-    """
+    """Collects the skipped ``lines`` while the file ``where`` is read; if strict, stops at one."""
 
     def __init__(self, where: str, strict: bool = False) -> None:
         self.where = where

@@ -191,8 +191,12 @@ def _encode(
     """
     counts = [_count(graph, level) for graph in graphs]
     rows, width = sum(counts), sum(column.width for column in columns)
-    # Without nodes or edges there is no column that could be wrong.
-    given = _values_for(columns, graphs, level) if rows else []
+    given = (_values(graphs, level) or []) if rows else []
+    if rows and len(given) != len(columns):
+        raise InputError(
+            f"The graphs have {len(given)} columns of {TENSOR[level]}, but the encoder was learned "
+            f"on {len(columns)}: {', '.join(column.name for column in columns)}."
+        )
     if rows * width > MAX_ENTRIES:
         raise InputError(
             f"{TENSOR[level]} would have {rows} x {width} entries, more than the {MAX_ENTRIES} "
@@ -211,22 +215,6 @@ def _encode(
         graph[TENSOR[level]] = part.clone()
         if f"{level}_kinds" in graph:
             del graph[f"{level}_kinds"]
-
-
-def _values_for(columns: tuple[Column, ...], graphs: list[Data], level: str) -> list[Values]:
-    """The data of the graphs, which must have as many columns as the encoder knows."""
-    key, names = TENSOR[level], ", ".join(column.name for column in columns)
-    given = _values(graphs, level)
-    if given is None:
-        raise InputError(
-            f"The graphs have no {key}, but the encoder was learned on graphs with {names}."
-        )
-    if len(given) != len(columns):
-        raise InputError(
-            f"The graphs have {len(given)} columns of {key}, but the encoder was learned on "
-            f"{len(columns)}: {names}."
-        )
-    return given
 
 
 def _fill(out: Tensor, column: Column, values: Values, unseen: Counter[tuple[str, Kind]]) -> None:

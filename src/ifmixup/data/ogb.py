@@ -39,10 +39,6 @@ def read_ogb(name: str, root: PathLike | None, options: LoadOptions) -> RawGraph
 
     OGB's folder ``ogbg_molhiv`` is looked for in ``root``, in the folder that ``IFMIXUP_DATA``
     names, in the folder ``dataset`` here (OGB's default) and in the cache.
-
-    Raises:
-        MissingExtraError: If the package ``ogb`` is not installed.
-        DatasetError: If the dataset is not on the disk, or its files are broken.
     """
     facts = _facts(name)
     folder = _folder(name, facts["download_name"], root)

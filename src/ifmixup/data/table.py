@@ -36,13 +36,9 @@ class Row:
 
 
 class Table:
-    """A table in a file, whose rows are read one by one.
+    """A table in a ``.csv``, ``.csv.gz`` or ``.parquet`` file, whose rows are read one by one.
 
-    Args:
-        path: A ``.csv``, ``.csv.gz`` or ``.parquet`` file.
-
-    Attributes:
-        columns: The names of its columns.
+    Its ``columns`` are the names of its columns.
     """
 
     def __init__(self, path: Path) -> None:

@@ -32,12 +32,9 @@ def infer_task(targets: Tensor | Sequence[Tensor | None], *, from_text: bool = F
     """The task that targets look like.
 
     One integer per graph is a class. Otherwise numbers that are all 0, 1 or NaN are labels, and
-    others are values.
-
-    Args:
-        targets: The ``y`` of each graph, None where there is none; or all of them, ``[N, T]``.
-        from_text: Whether the numbers were read from text, which does not tell integers from
-            floats: one column of at most 20 different integers then holds classes.
+    others are values. ``targets`` are the ``y`` of each graph, None where there is none, or all of
+    them, ``[N, T]``. Text does not tell integers from floats: if the numbers are ``from_text``, one
+    column of at most 20 different integers holds classes.
     """
     if isinstance(targets, Tensor):
         given, widths = [targets], {targets.size(1)}
@@ -97,11 +94,7 @@ def read_targets(
     An empty cell, or one of :data:`MISSING`, is unknown. Without ``task``, one column of texts
     holds classes, and numbers what :func:`infer_task` says.
 
-    Args:
-        cells: The cells ``[N, T]``.
-        names: The names of the columns.
-        task: classes, labels or values.
-        lines: The line of each row, for messages.
+    The cells are ``[N, T]``; ``names`` are those of the columns, ``lines`` those of the rows.
     """
     rows = [[_float(cell) for cell in row] for row in cells]
     texts = [(i, j) for i, row in enumerate(rows) for j, value in enumerate(row) if value is None]

@@ -42,8 +42,7 @@ class TextFile:
 def read_files(path: Path, name: str) -> dict[str, TextFile]:
     """The files of TU dataset ``name`` in a zip or a folder, by the word after ``NAME_``.
 
-    Raises:
-        DatasetError: If the zip is broken, encrypted or hostile, or the files are too large.
+    A zip that is broken, encrypted or hostile is refused, and so are files that are too large.
     """
     try:
         if path.is_dir():
@@ -84,9 +83,7 @@ def read_gzip(path: Path) -> TextFile:
 def floats(file: TextFile, columns: int | None = None) -> NDArray[np.float64]:
     """The numbers of a file, shape ``[rows, columns]``; empty lines do not count.
 
-    Raises:
-        DatasetError: For an empty file, and for a line that is not ``columns`` finite numbers
-            (as many as in the first line if ``columns`` is not given).
+    Each line must be ``columns`` finite numbers, by default as many as the first line has.
     """
     text = _text(file)
     if not text:
