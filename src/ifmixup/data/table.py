@@ -21,7 +21,6 @@ from ifmixup.values import listed
 MAX_BYTES = 2 * 1024**3  # of text, unpacked
 MAX_ROWS = 5_000_000
 MAX_LINE = 1024**2  # characters of a line, or of a cell of a Parquet file
-MAX_COLUMNS = 10_000
 
 _AT_ONCE = 1000  # rows of a Parquet file
 
@@ -45,10 +44,6 @@ class Table:
         self.path = path
         self._is_parquet = path.name.lower().endswith(".parquet")
         self.columns = self._header()
-        if len(self.columns) > MAX_COLUMNS:
-            raise DatasetError(
-                f"{path} has {len(self.columns)} columns, more than the {MAX_COLUMNS} allowed."
-            )
         twice = [name for name, count in Counter(self.columns).items() if count > 1]
         if twice:
             raise DatasetError(f"{path} has the column {twice[0]!r} twice. Rename one of them.")
