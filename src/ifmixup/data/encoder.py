@@ -6,7 +6,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any
 
@@ -143,10 +143,7 @@ class FeatureEncoder:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, to be saved beside a model."""
-        return {
-            "nodes": list(map(asdict, self.nodes)),
-            "edges": None if self.edges is None else list(map(asdict, self.edges)),
-        }
+        return {"nodes": _plain(self.nodes), "edges": _plain(self.edges)}
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> FeatureEncoder:
@@ -161,6 +158,13 @@ class FeatureEncoder:
             raise InputError(
                 f"These values are not those of a FeatureEncoder ({error})."
             ) from error
+
+
+def _plain(columns: tuple[Column, ...] | None) -> list[dict[str, Any]] | None:
+    if columns is None:
+        return None
+    kinds = [None if column.kinds is None else list(column.kinds) for column in columns]
+    return [{"name": column.name, "kinds": own} for column, own in zip(columns, kinds, strict=True)]
 
 
 def _columns_of(
