@@ -358,7 +358,7 @@ def test_not_fitted(method):
         (np.zeros((3, 2)), [0, 1, 0], r"got an array of float64 with the shape \(3, 2\)"),
         ("MUTAG", None, "got str"),
         (GRAPHS[0], None, r"got one Data. Put it into a list"),
-        ([GRAPHS[0], "graph"], None, "item 1 is a str"),
+        ([GRAPHS[0], "graph"], None, "Graph 1 is a str"),
         ([], None, "Got no graphs: 0 sample"),
         (GRAPHS, NAMES[:-1], "Got 40 graphs but 39 classes in y"),
         (GRAPHS, ["a"] * 40, "y has 1 class: 'a'"),

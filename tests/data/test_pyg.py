@@ -244,7 +244,7 @@ def test_datasets_and_batches():
         (GRAPHS[0], InputTypeError, "got one Data"),
         ("MUTAG", InputTypeError, "got str"),
         (7, InputTypeError, "got int"),
-        ([GRAPHS[0], 7], InputTypeError, "item 1 is a int"),
+        ([GRAPHS[0], 7], InputTypeError, "Graph 1 is a int"),
         ([], InputError, "Got no graphs"),
     ],
 )
