@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch_geometric.nn.inits import reset
 
 from ifmixup.errors import unknown_name
+from ifmixup.nn.graph_model import GraphModel
 from ifmixup.nn.inputs import forward_names
 from ifmixup.nn.norm import weigh_nodes
 from ifmixup.nn.readout import READOUTS, ReadoutName
@@ -82,28 +83,7 @@ class Classifier(nn.Module):
         reset(self.encoder)
         self.lin.reset_parameters()
 
-    def forward(
-        self,
-        x: Tensor,
-        edge_index: Tensor,
-        edge_weight: Tensor | None = None,
-        batch: Tensor | None = None,
-        *,
-        edge_attr: Tensor | None = None,
-        node_weight: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Tensor:
-        """Logits ``[B, C]``; the arguments are those of :meth:`ifmixup.nn.GraphModel.forward`."""
-        h = self.embed(
-            x,
-            edge_index,
-            edge_weight,
-            batch,
-            edge_attr=edge_attr,
-            node_weight=node_weight,
-            batch_size=batch_size,
-        )
-        return self.classify(h)
+    forward = GraphModel.forward  # classify(embed(...)), with the same arguments
 
     def embed(
         self,
