@@ -92,7 +92,7 @@ def mix(
     )
     edges = dict(zip(names, values, strict=True))
     labels = {
-        name: mix_labels(y, other.graphs[name], ratio, inside=len(terms) == 2)
+        name: mix_rows(y, other.graphs[name], ratio, inside=len(terms) == 2)
         for name, y in one.graphs.items()
     }
     return Data(**nodes, edge_index=edges_of_keys(keys, n), **edges, **labels)
@@ -176,15 +176,15 @@ def mix_pairs(
         mixed = _merge(mixed)
     if "y" in pool.graphs:
         rows = pool.graphs["y"]
-        mixed.graphs["y"] = mix_labels(rows[first], rows[second], lam, inside=inside)
+        mixed.graphs["y"] = mix_rows(rows[first], rows[second], lam, inside=inside)
     return mixed
 
 
-def mix_labels(a: Tensor, b: Tensor, lam: Tensor, *, inside: bool = False) -> Tensor:
+def mix_rows(a: Tensor, b: Tensor, lam: Tensor, *, inside: bool = False) -> Tensor:
     """ỹ = λ y_A + (1 − λ) y_B; a missing label (NaN) stays missing, unless its share is 0.
 
     Args:
-        a: The labels of the first graphs, ``[B, ...]``.
+        a: The rows of the first graphs, ``[B, ...]``.
         b: Those of the partners.
         lam: λ of each pair, ``[B]``.
         inside: Whether 0 < λ < 1 is known for all of them, which saves time.
