@@ -119,7 +119,6 @@ class Registry:
             name: What commands call it.
             **defaults: Options that have no default in the signature, or another one.
         """
-
         _check_label(name, self.kind)
 
         def decorate(cls: C) -> C:
@@ -162,7 +161,7 @@ class Registry:
             hints = get_type_hints(cls.__init__)  # type: ignore[misc]
         except Exception:  # an annotation may name what exists only while type checking
             hints = {}
-        found = self._options[cls] = {}
+        found: dict[str, Option] = {}
         named_bases = filter(None, map(self.name_of, cls.__mro__))
         inherited = self._defaults.get(next(named_bases, ""), {})
         changed = inherited if self.name_of(cls) else {}
@@ -177,6 +176,7 @@ class Registry:
             if option.hint is None and not option.required and default is not None:
                 option = replace(option, hint=type(default))
             found[name] = option
+        self._options[cls] = found
         return found
 
     def check_options(self, cls: type, name: str, given: Mapping[str, Any]) -> dict[str, Plain]:
@@ -345,21 +345,25 @@ def set_options(components: Iterable[Component], changes: Mapping[str, Any]) -> 
     return changed
 
 
+def foreign(spec: ClassSpec) -> bool:
+    """Whether a class is the user's."""
+    return spec.source is not None
+
+
 def find_class(kind: str, spec: ClassSpec) -> type:
     """The class of a spec, if it is ours or was resolved or received in this process.
 
     Raises:
         ComponentError: If the code of the class is not here, or is other code.
     """
-    if spec.source is None:
-        module, _, name = spec.target.rpartition(":")
-        if module.split(".")[0] != "ifmixup":
+    if not foreign(spec):
+        if not spec.target.startswith("ifmixup."):
             raise ComponentError(f"{spec.target!r} is not a {kind} of ifmixup.")
         registry = _REGISTRIES[kind]
         for each in registry.names():
             if _target(registry.get(each)) == spec.target:
                 return registry.get(each)
-        raise unknown_name(kind, name, registry.names())
+        raise unknown_name(kind, spec.class_name, registry.names())
     found = _FOUND.get((spec.target, spec.source))
     if found is None:
         raise ComponentError(
@@ -384,11 +388,6 @@ def build(kind: str, spec: ClassSpec, **given: Any) -> Any:
     options = dict(spec.options)
     with user_code(f"{cls.__name__}({', '.join([*given, *options])})", cls):
         return _REGISTRIES[kind].make(cls, options, **given)
-
-
-def foreign(spec: ClassSpec) -> bool:
-    """Whether a class is the user's."""
-    return spec.source is not None
 
 
 def adopt(spec: ClassSpec, cls: type) -> None:
@@ -442,8 +441,7 @@ def _described(registry: Registry, cls: type, stored: str | None, name: str) -> 
     if not issubclass(cls, nn.Module) or _is_method(cls) == is_model:
         base = "torch.nn.Module" if is_model else "ifmixup.augment.Method"
         raise InputTypeError(f"{cls.__name__} is not a {registry.kind}: derive it from {base}.")
-    parameters = inspect.signature(cls).parameters
-    lacking = [each for each in registry.needed if each not in parameters]
+    lacking = [each for each in registry.needed if each not in inspect.signature(cls).parameters]
     if lacking and not takes_any(cls):
         raise InputTypeError(
             f"{cls.__name__}.__init__ takes no {' and no '.join(lacking)}. A model is made as "
