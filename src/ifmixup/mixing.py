@@ -277,8 +277,8 @@ def _edge_term(graph: Graphs, name: str, share: Tensor) -> Tensor:
 
 
 def _mix_nodes(pool: Graphs, row: Tensor, share: Tensor) -> dict[str, Tensor]:
-    """ṽ = λ v_A + (1 − λ) v_B, and w̃: each row is a sum of two rows ``[N, 2]`` of the pool with their
-    shares ``[N, 2]``, which are 0 for a dummy node.
+    """ṽ = λ v_A + (1 − λ) v_B, and w̃: each row is a sum of two rows ``[N, 2]`` of the pool with
+    their shares ``[N, 2]``, which are 0 for a dummy node.
     """
     mixed = {
         name: F.embedding_bag(

@@ -102,15 +102,9 @@ class PairMethod(Method):
         self.p = check_fraction("p", p)
 
     def draw_ratios(self, rng: np.random.Generator, partner: np.ndarray, like: Tensor) -> MixPlan:
-        """Draw λ for each pair, and which graphs are not mixed after all.
+        """Draw λ for each graph and its ``partner`` ``[B]``, and who is not mixed after all.
 
-        Args:
-            rng: Where randomness comes from.
-            partner: The partner of each graph, ``[B]``.
-            like: A tensor whose dtype and device the plan has.
-
-        Returns:
-            A plan in which every λ drawn, and 1 − λ, lies strictly inside (0, 1) in that dtype.
+        Every λ drawn, and 1 − λ, lies strictly inside (0, 1) in the dtype of ``like``.
         """
         count = len(partner)
         eps = torch.finfo(like.dtype).eps

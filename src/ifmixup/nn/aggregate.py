@@ -58,13 +58,9 @@ class Neighbours:
     def mirrored(edge_index: Tensor, num_nodes: int) -> Neighbours:
         """From edges sorted by source, each of which has its mirror image.
 
-        Read backwards, such edges are sorted by target, and the same: nothing needs sorting. This
-        is not checked.
-
-        Args:
-            edge_index: ``[2, E]``, the way PyG keeps undirected graphs. Weights and attributes, if
-                any, must be equal for both directions of an edge.
-            num_nodes: ``N``
+        Read backwards, such edges, as PyG keeps those of undirected graphs, are sorted by target,
+        and the same: nothing needs sorting. Weights and attributes, if any, must be equal for both
+        directions of an edge. This is not checked.
         """
         target, source = edge_index
         return Neighbours(starts_of(target, num_nodes), source, target, is_undirected=True)
@@ -124,11 +120,8 @@ def weighted_sum(
     Args:
         h: Node representations ``[N, F]``.
         neighbours: The edges.
-        edge_weight: :math:`e` ``[E]`` in the order of ``neighbours``, or ``None`` for weight 1.
-        self_weight: :math:`s` ``[N, 1]`` or ``[1]``, or ``None`` for 0.
-
-    Returns:
-        ``[N, F]``
+        edge_weight: :math:`e` ``[E]`` in the order of ``neighbours``; None: 1.
+        self_weight: :math:`s` ``[N, 1]`` or ``[1]``; None: 0.
     """
     # torch.compile cannot trace the cached edges that gradients flow along; it takes torch's own.
     if torch.is_grad_enabled() and not torch.compiler.is_compiling():

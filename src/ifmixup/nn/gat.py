@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.nn import Linear
-from torch_geometric.nn.inits import glorot, zeros
+from torch_geometric.nn.inits import glorot, reset, zeros
 
 from ifmixup.components import MODELS
 from ifmixup.errors import InputError
@@ -25,13 +25,7 @@ def weighted_softmax(score: Tensor, edge_weight: Tensor, target: Tensor, num_nod
     .. math::
         \alpha_{ij} = \frac{e(i,j) \exp(s_{ij})}{\sum_k e(i,k) \exp(s_{ik})}
 
-    Each target needs an edge of weight above 0.
-
-    Args:
-        score: :math:`s` ``[E, H]``
-        edge_weight: :math:`e` ``[E]``
-        target: ``[E]``
-        num_nodes: ``N``
+    Scores are ``[E, H]``, and so is the result; each target needs an edge of weight above 0.
     """
     weight = edge_weight.unsqueeze(-1)
     # The largest score of the edges that count. Among the others may be a larger one, which would
@@ -80,12 +74,17 @@ class _AttentionConv(WeightedConv):
         """Make the parameters other than the bias of the result."""
 
     @abstractmethod
-    def reset_parameters(self) -> None:
-        """Draw the weights anew."""
-
-    @abstractmethod
     def _messages(self, x: Tensor, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """What flows along each edge ``[E, H, F]`` and the score of each edge ``[E, H]``."""
+
+    def reset_parameters(self) -> None:
+        """Draw the weights anew."""
+        zeros(self.bias)
+        for child in self.children():
+            reset(child)
+        for name, parameter in self.named_parameters(recurse=False):
+            if name != "bias":
+                glorot(parameter)
 
     def __repr__(self) -> str:
         sizes = f"{self.in_channels}, {self.out_channels}, heads={self.heads}"
@@ -152,13 +151,6 @@ class GATConv(_AttentionConv):
         self.att_src = nn.Parameter(torch.empty(1, self.heads, self.out_channels))
         self.att_dst = nn.Parameter(torch.empty(1, self.heads, self.out_channels))
 
-    def reset_parameters(self) -> None:
-        """Draw the weights anew."""
-        zeros(self.bias)
-        self.lin.reset_parameters()
-        glorot(self.att_src)
-        glorot(self.att_dst)
-
     def _messages(self, x: Tensor, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         h = self.lin(x).unflatten(-1, (self.heads, -1))
         # a^T [W h_i || W h_j] is a sum of two numbers, each worked out once per node.
@@ -183,13 +175,6 @@ class GATv2Conv(_AttentionConv):
         self.lin_l = Linear(in_channels, width, bias=bias, weight_initializer="glorot")
         self.lin_r = Linear(in_channels, width, bias=bias, weight_initializer="glorot")
         self.att = nn.Parameter(torch.empty(1, self.heads, self.out_channels))
-
-    def reset_parameters(self) -> None:
-        """Draw the weights anew."""
-        zeros(self.bias)
-        self.lin_l.reset_parameters()
-        self.lin_r.reset_parameters()
-        glorot(self.att)
 
     def _messages(self, x: Tensor, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         at_source = self.lin_l(x).unflatten(-1, (self.heads, -1)).index_select(0, source)

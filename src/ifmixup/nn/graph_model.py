@@ -108,11 +108,6 @@ class SumHead(nn.Module):
 
     .. math::
         \sum_k \mathrm{dropout}(W^k \mathbf{h}_G^k + \mathbf{b}^k)
-
-    Args:
-        widths: The width of each readout; they come concatenated.
-        out_channels: The number of classes.
-        dropout: The share of each linear layer's outputs set to zero while training.
     """
 
     def __init__(self, widths: list[int], out_channels: int, dropout: float) -> None:

@@ -156,11 +156,7 @@ def find_call(model: nn.Module, batch: Data, advice: str) -> tuple[Call, str]:
     """How to call a model with a batch of PyG's, by the names in its ``forward``; and in words.
 
     Each parameter gets what the batch has under its name, a ``forward(data)`` the batch itself.
-
-    Args:
-        model: The model.
-        batch: The graphs; they have ``edge_weight``.
-        advice: What to do with a model that takes no edge weights, for the error.
+    The ``advice`` is for the error where a model takes no edge weights.
     """
     parameters = inspect.signature(model.forward).parameters.values()
     names = _named_arguments(model.forward)
