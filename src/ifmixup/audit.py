@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -148,13 +149,10 @@ def _plain(graph: Data) -> Data:
     return Data(x=graph.x, edge_index=coalesce(graph.edge_index, num_nodes=graph.num_nodes))
 
 
-def _key(graph: Data) -> tuple[bytes, bytes]:
+def _key(graph: Data) -> tuple[Any, ...]:
     """Equal for graphs that are the same, node by node and edge by edge."""
-    return _bytes(graph.x), _bytes(graph.edge_index)
-
-
-def _bytes(value: Tensor) -> bytes:
-    return bytes(str(tuple(value.shape)), "ascii") + value.contiguous().cpu().numpy().tobytes()
+    parts = (graph.x, graph.edge_index)
+    return tuple((part.shape, part.contiguous().cpu().numpy().tobytes()) for part in parts)
 
 
 def _mixtures(

@@ -15,26 +15,6 @@ from ifmixup.nn.aggregate import Neighbours, sum_at, weighted_sum, without_loops
 from ifmixup.nn.graph_model import GraphModel, PreparedEdges, WeightedConv
 
 
-def gcn_weights(neighbours: Neighbours, edge_weight: Tensor) -> tuple[Tensor, Tensor]:
-    r"""The symmetric normalisation of the edges and of the unit self-loops.
-
-    .. math::
-        \frac{e(i,j)}{\sqrt{\hat{d}_j \hat{d}_i}}, \quad \frac{1}{\hat{d}_i}
-        \quad \text{with} \quad \hat{d}_i = 1 + \sum_{j \in \mathcal{N}(i)} e(i, j)
-
-    The weights of self-loops among the edges do not count.
-
-    Returns:
-        The weights of the edges ``[E]`` and of the nodes themselves ``[N, 1]``.
-    """
-    edge_weight = without_loops(neighbours, edge_weight)
-    degree = 1 + sum_at(edge_weight, neighbours.target, neighbours.num_nodes)
-    scale = degree.rsqrt()
-    at_source = scale.index_select(0, neighbours.source)
-    at_target = scale.index_select(0, neighbours.target)
-    return at_source * edge_weight * at_target, degree.reciprocal().unsqueeze(-1)
-
-
 class GCNConv(WeightedConv):
     r"""The weighted graph convolution of `GCN <https://arxiv.org/abs/1609.02907>`_, as PyG's.
 
@@ -87,7 +67,14 @@ class GCNConv(WeightedConv):
         return x if self.bias is None else x + self.bias
 
     def _prepare(self, neighbours: Neighbours, edge_weight: Any, edge_attr: Any) -> PreparedEdges:
-        return PreparedEdges(neighbours, *gcn_weights(neighbours, edge_weight))
+        """Edges and unit self-loops, normalised symmetrically: ``[E]`` and ``[N, 1]``."""
+        edge_weight = without_loops(neighbours, edge_weight)
+        degree = 1 + sum_at(edge_weight, neighbours.target, neighbours.num_nodes)
+        scale = degree.rsqrt()
+        at_source = scale.index_select(0, neighbours.source)
+        at_target = scale.index_select(0, neighbours.target)
+        loops = degree.reciprocal().unsqueeze(-1)
+        return PreparedEdges(neighbours, at_source * edge_weight * at_target, loops)
 
 
 @MODELS.register("gcn", hidden_channels=64, num_layers=5, dropout=0.5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import partial
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -278,11 +279,10 @@ class GraphModel(nn.Module, ABC):
             raise InputError(
                 f"start={start} leaves out the readouts of earlier layers, which jk='sum' needs."
             )
-        size, weight = num_graphs(batch, batch_size), NodeWeight.of(node_weight)
-        h, readouts = self._run(
-            x, edge_index, edge_weight, batch, edge_attr, weight, start, None, size
+        size = num_graphs(batch, batch_size)
+        _, readouts = self._run(
+            x, edge_index, edge_weight, batch, edge_attr, node_weight, start, None, size
         )
-        readouts.append(self._pool(h, batch, size, weight, scaled=start == self.num_layers))
         return torch.cat(readouts, dim=-1) if len(readouts) > 1 else readouts[0]
 
     def classify(self, h: Tensor) -> Tensor:
@@ -310,8 +310,7 @@ class GraphModel(nn.Module, ABC):
             start: The first layer to run, counted from 0.
             stop: The first layer not to run; None runs all.
         """
-        weight = NodeWeight.of(node_weight)
-        return self._run(x, edge_index, edge_weight, batch, edge_attr, weight, start, stop)[0]
+        return self._run(x, edge_index, edge_weight, batch, edge_attr, node_weight, start, stop)[0]
 
     def _run(
         self,
@@ -320,12 +319,15 @@ class GraphModel(nn.Module, ABC):
         edge_weight: Tensor | None,
         batch: Tensor | None,
         edge_attr: Tensor | None,
-        node_weight: NodeWeight | None,
+        node_weight: Tensor | None,
         start: int,
         stop: int | None,
         size: int | None = None,
     ) -> tuple[Tensor, list[Tensor]]:
-        """The state after the last layer, and the readouts of those before, for ``jk="sum"``."""
+        """The states after the last layer, and for ``size`` graphs the readouts that ``jk`` needs.
+
+        Mixed features and mixed states, which come in, are scaled by their node weight already.
+        """
         stop = self.num_layers if stop is None else stop
         if not 0 <= start <= stop <= self.num_layers:
             raise InputError(
@@ -333,20 +335,18 @@ class GraphModel(nn.Module, ABC):
                 f"0 <= start <= stop <= {self.num_layers}."
             )
         width = self.hidden_channels if start > 0 else self.in_channels
-        check_nodes(x, batch, width, None if node_weight is None else node_weight.weight)
+        check_nodes(x, batch, width, node_weight)
+        weights = NodeWeight.of(node_weight)
+        node_weight = None if weights is None else weights.weight
         # Worked out once, not in every layer.
         conv: Any = self.layers[0].conv
         edges = conv.prepare(x, edge_index, edge_weight, edge_attr)
         h, readouts = x, []
-        with weigh_nodes(self.layers, node_weight):
-            for index in range(start, stop):
-                if size is not None and self.jk == "sum":
-                    readouts.append(self._pool(h, batch, size, node_weight, scaled=index == start))
-                h = self.layers[index](h, edges)
+        pool = partial(READOUTS[self.readout], batch=batch, size=size, node_weight=node_weight)
+        with weigh_nodes(self.layers, weights):
+            for index in range(start, stop + 1):
+                if size is not None and (self.jk == "sum" or index == stop):
+                    readouts.append(pool(h, scaled=index == start))
+                if index < stop:
+                    h = self.layers[index](h, edges)
         return h, readouts
-
-    def _pool(
-        self, h: Tensor, batch: Tensor | None, size: int, node_weight: Any, *, scaled: bool
-    ) -> Tensor:
-        weight = None if node_weight is None else node_weight.weight
-        return READOUTS[self.readout](h, batch, size, node_weight=weight, scaled=scaled)
