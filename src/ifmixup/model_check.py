@@ -226,9 +226,7 @@ def _with_weights(batch: Data, like: Tensor | None) -> Data:
         batch = batch.to(like.device)
     if batch.edge_weight is None:
         dtype = batch.x.dtype if batch.x.is_floating_point() else torch.get_default_dtype()
-        batch.edge_weight = torch.ones(
-            batch.edge_index.size(1), dtype=dtype, device=batch.edge_index.device
-        )
+        batch.edge_weight = torch.ones(batch.num_edges, dtype=dtype, device=batch.x.device)
     return batch
 
 

@@ -141,10 +141,9 @@ def _load_file(path: Path, kind: str) -> ModuleType:
     if not path.is_file():
         raise InputError(f"There is no file {str(path)!r} to take a {kind} from.")
     path = path.resolve()
-    # Of what it imports from its folder too: if one was edited, all are loaded again.
-    loaded = [(file, each) for file in _files(path).values() for each in _modules_of(file)]
-    if any(_edited(file, each) for file, each in loaded):
-        for _, old in loaded:
+    files = _files(path)
+    if _edited_files(files):  # then all that it imports from its folder is loaded again
+        for old in [module for file in files.values() for module in _modules_of(file)]:
             sys.modules.pop(old.__name__, None)
     else:
         for module in _modules_of(path):
@@ -184,26 +183,25 @@ def _load_module(name: str, kind: str) -> ModuleType:
         ) from error
 
 
-def _edited(path: Path, module: ModuleType) -> bool:
-    """Whether a file has other code than its module; notes the code at the first look."""
-    key, text = (path, module.__name__), _parsed(path)[1]
-    if key not in _SEEN or _SEEN[key][1] is not module.__spec__:  # loaded, or loaded again since
-        _SEEN[key] = (text, module.__spec__)
-    return _SEEN[key][0] != text
+def _edited_files(files: dict[str, Path]) -> list[str]:
+    """Files that have other code than their module; notes the code at the first look."""
+    edited = []
+    for path in files.values():
+        for module in _modules_of(path):
+            key, text = (path, module.__name__), _parsed(path)[1]
+            if key not in _SEEN or _SEEN[key][1] is not module.__spec__:  # loaded again since
+                _SEEN[key] = (text, module.__spec__)
+            if _SEEN[key][0] != text:
+                edited.append(path.name)
+    return edited
 
 
 def _check_loaded(cls: type) -> None:
     """Check that a class is what its file says: its runs are stored with the file's digest."""
-    module = sys.modules.get(cls.__module__)
-    now: Any = module
+    now: Any = sys.modules.get(cls.__module__)
     for name in cls.__qualname__.split("."):
         now = getattr(now, name, None)
-    stale = [
-        path.name
-        for path in _own_files(cls).values()
-        for each in _modules_of(path)
-        if _edited(path, each)
-    ]
+    stale = _edited_files(_own_files(cls))
     if stale or (isinstance(now, type) and now is not cls):
         what = f"{', '.join(stale)} was edited" if stale else f"{cls.__module__} was loaded again"
         raise ComponentError(
@@ -232,10 +230,7 @@ def _own_files(cls: type) -> dict[str, Path]:
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)
     if file is None or not Path(file).is_file():
-        raise ComponentError(
-            f"The source code of {cls.__name__} ({cls.__module__}) cannot be found. Put the class "
-            f"into a .py file: it tells changed code from old code."
-        )
+        raise _no_source(cls)
     return _files(Path(file).resolve(), cls.__module__.rpartition(".")[0])
 
 
@@ -357,9 +352,13 @@ def _definition(value: Any) -> _Definition:
         around = [node for node in nodes if any(_holds(node, code) for code in codes)]
         if around or nodes:
             return max(around or nodes, key=lambda node: node.lineno)
-    raise ComponentError(
-        f"The source code of {value.__name__} cannot be found. Put it into a .py file: it tells "
-        f"changed code from old code."
+    raise _no_source(value)
+
+
+def _no_source(value: Any) -> ComponentError:
+    return ComponentError(
+        f"The source code of {value.__name__} ({value.__module__}) cannot be found. Put it into a "
+        f".py file: it tells changed code from old code."
     )
 
 

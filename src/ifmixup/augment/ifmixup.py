@@ -10,13 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ifmixup.augment.draws import (
-    MixPlan,
-    PairMethod,
-    draw_seed,
-    hash_integers,
-    numpy_generator,
-)
+from ifmixup.augment.draws import MixPlan, PairMethod, draw_seed, hash_integers, numpy_generator
 from ifmixup.components import METHODS
 from ifmixup.errors import InputError, unknown_name
 from ifmixup.graphs import Graphs, concatenate, permute_nodes, ranges, select, split

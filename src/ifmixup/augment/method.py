@@ -26,7 +26,8 @@ M = TypeVar("M", bound="Method")
 #: The loss of logits ``[B, C]`` and label rows ``[B, C]``, such as ``F.cross_entropy``.
 Criterion = Callable[[Tensor, Tensor], Tensor]
 
-_MADE_OF = {"plan": "draw", "augment": "change", "prepare": "draw and change"}
+# What a method of one's own does not override, and what it overrides instead.
+_MADE_OF = {"plan": "draw", "augment": "change", "prepare": "change", "_prepare": "change"}
 
 
 @METHODS.register("none")
@@ -80,13 +81,11 @@ class Method(nn.Module):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         own = vars(cls)
-        internal = () if cls.__module__.startswith("ifmixup.") else ("_prepare",)
-        for name in (*_MADE_OF, *internal):
-            if name in own:
-                instead = _MADE_OF.get(name, "draw and change")
+        for name, instead in _MADE_OF.items():
+            if name in own and not cls.__module__.startswith("ifmixup."):
                 raise InputTypeError(
                     f"{cls.__name__} overrides {name}, which is the same for all methods. Override "
-                    f"{instead}: they work on Graphs."
+                    f"{instead}, which works on Graphs."
                 )
         if {"draw", "change", "loss"} & own.keys():
             for name in ("keeps_undirected", "per_graph"):

@@ -87,8 +87,7 @@ class GINConv(WeightedConv):
 
         ``node_weight`` ``[N]`` tells how much each node counts in batch norm; None: whole.
         """
-        edges = self.prepare(x, edge_index, edge_weight, edge_attr)
-        neighbours, edge_weight, edge_attr = edges
+        neighbours, edge_weight, edge_attr = self.prepare(x, edge_index, edge_weight, edge_attr)
         if self.lin is None:
             h = weighted_sum(x, neighbours, edge_weight, 1 + self.eps)
         else:
@@ -96,8 +95,6 @@ class GINConv(WeightedConv):
             if edge_weight is not None:
                 messages = messages * edge_weight.to(messages.dtype).unsqueeze(-1)
             h = (1 + self.eps) * x + sum_at(messages, neighbours.target, x.size(0))
-        if node_weight is None:
-            return self.nn(h)
         with weigh_nodes(self.nn, node_weight):
             return self.nn(h)
 

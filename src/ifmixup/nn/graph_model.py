@@ -91,17 +91,14 @@ class Layer(nn.Module):
         super().__init__()
         self.conv = conv
         self.norm = make_norm(norm, out_channels)
-        self.has_skip = skip
-        self.skip: nn.Module | None = None
+        self.skip: nn.Module | None = nn.Identity() if skip else None
         if skip and in_channels != out_channels:
             self.skip = nn.Linear(in_channels, out_channels, bias=False)
 
     def forward(self, h: Tensor, edges: Any) -> Tensor:
         """Map ``h`` ``[N, in_channels]`` to ``[N, out_channels]``."""
         out = self.norm(self.conv(h, edges)).relu_()  # nobody else sees what relu_ overwrites
-        if not self.has_skip:
-            return out
-        return out + (h if self.skip is None else self.skip(h))
+        return out if self.skip is None else out + self.skip(h)
 
 
 class SumHead(nn.Module):
