@@ -276,10 +276,8 @@ class GraphModel(nn.Module, ABC):
             raise InputError(
                 f"start={start} leaves out the readouts of earlier layers, which jk='sum' needs."
             )
-        size = num_graphs(batch, batch_size)
-        _, readouts = self._run(
-            x, edge_index, edge_weight, batch, edge_attr, node_weight, start, None, size
-        )
+        edges, size = (edge_index, edge_weight, edge_attr), num_graphs(batch, batch_size)
+        _, readouts = self._run(x, edges, batch, node_weight, start, None, size)
         return torch.cat(readouts, dim=-1) if len(readouts) > 1 else readouts[0]
 
     def classify(self, h: Tensor) -> Tensor:
@@ -307,15 +305,14 @@ class GraphModel(nn.Module, ABC):
             start: The first layer to run, counted from 0.
             stop: The first layer not to run; None runs all.
         """
-        return self._run(x, edge_index, edge_weight, batch, edge_attr, node_weight, start, stop)[0]
+        edges = (edge_index, edge_weight, edge_attr)
+        return self._run(x, edges, batch, node_weight, start, stop)[0]
 
     def _run(
         self,
         x: Tensor,
-        edge_index: Tensor | Neighbours,
-        edge_weight: Tensor | None,
+        given: tuple[Any, ...],
         batch: Tensor | None,
-        edge_attr: Tensor | None,
         node_weight: Tensor | None,
         start: int,
         stop: int | None,
@@ -337,7 +334,7 @@ class GraphModel(nn.Module, ABC):
         node_weight = None if weights is None else weights.weight
         # Worked out once, not in every layer.
         conv: Any = self.layers[0].conv
-        edges = conv.prepare(x, edge_index, edge_weight, edge_attr)
+        edges = conv.prepare(x, *given)
         h, readouts = x, []
         pool = partial(READOUTS[self.readout], batch=batch, size=size, node_weight=node_weight)
         with weigh_nodes(self.layers, weights):
