@@ -61,12 +61,7 @@ class Classifier(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.lin = nn.Linear(hidden_channels, out_channels)
         named = forward_names(encoder)
-        optional = ("edge_weight", "edge_attr", "batch", "batch_size", "node_weight")
-        self._takes = [
-            name
-            for name in optional
-            if name in named and getattr(encoder, f"supports_{name}", True) is not False
-        ]
+        self._takes = {n for n in named if getattr(encoder, f"supports_{n}", True) is not False}
         self._warned = False
 
     @property
@@ -111,8 +106,9 @@ class Classifier(nn.Module):
             "batch_size": batch_size,
             "node_weight": node_weight,
         }
+        taken = {name: value for name, value in given.items() if name in self._takes}
         with weigh_nodes(self.encoder, node_weight):
-            h = self.encoder(x, edge_index, **{name: given[name] for name in self._takes})
+            h = self.encoder(x, edge_index, **taken)
         return READOUTS[self.readout](h, batch, batch_size, node_weight=node_weight)
 
     def classify(self, h: Tensor) -> Tensor:

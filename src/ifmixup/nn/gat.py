@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
 import torch
@@ -47,7 +47,7 @@ def weighted_softmax(score: Tensor, edge_weight: Tensor, target: Tensor, num_nod
     return share / sum_at(share, target, num_nodes).index_select(0, target)
 
 
-class _AttentionConv(WeightedConv):
+class _AttentionConv(WeightedConv, ABC):
     """What :class:`GATConv` and :class:`GATv2Conv` share: all but the scores."""
 
     def __init__(
