@@ -10,15 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ifmixup.augment.draws import (
-    MixPlan,
-    check_ratio_options,
-    draw_plan,
-    draw_seed,
-    hash_integers,
-    numpy_generator,
-)
-from ifmixup.augment.method import Method
+from ifmixup.augment.draws import MixPlan, PairMethod, draw_seed, hash_integers, numpy_generator
 from ifmixup.components import METHODS
 from ifmixup.errors import InputError, unknown_name
 from ifmixup.graphs import Graphs, concatenate, permute_nodes, ranges, select, split
@@ -26,7 +18,7 @@ from ifmixup.mixing import check_mixable, check_ratios, mix_pairs
 
 
 @METHODS.register("ifmixup")
-class IfMixup(Method):
+class IfMixup(PairMethod):
     """Mixes pairs of graphs: their features, edges, node weights and labels.
 
     From `ifMixup <https://arxiv.org/abs/2110.09344>`_.
@@ -65,7 +57,6 @@ class IfMixup(Method):
 
     keeps_undirected = True
     weights_edges = True
-    shown = ("alpha", "beta")
 
     def __init__(
         self,
@@ -82,17 +73,13 @@ class IfMixup(Method):
         drop: Collection[str] = (),
         generator: torch.Generator | None = None,
     ) -> None:
-        super().__init__(num_classes, generator=generator)
-        check_ratio_options(alpha, beta, p, ratio)
+        super().__init__(num_classes, alpha=alpha, beta=beta, p=p, ratio=ratio, generator=generator)
         if pairing not in ("random", "same-size", "self"):
             raise unknown_name("pairing", pairing, ("random", "same-size", "self"))
         if shuffle_every is not None and shuffle_every < 1:
             raise InputError(f"shuffle_every must be at least 1, or None; got {shuffle_every}.")
-        self.alpha, self.beta, self.p, self.ratio = alpha, beta, p, ratio
-        self.pairing = pairing
-        self.shuffle_every = shuffle_every
-        self.node_weight, self.coalesce = node_weight, coalesce
-        self.drop = drop
+        self.pairing, self.shuffle_every = pairing, shuffle_every
+        self.node_weight, self.coalesce, self.drop = node_weight, coalesce, drop
         self.epoch = 0
         # Drawn once: the orders of an epoch are the same after resuming there.
         self._order_seed = 0 if shuffle_every is None else draw_seed(generator)
@@ -145,15 +132,7 @@ class IfMixup(Method):
     def _draw_pairs(self, number_of_nodes: Tensor, like: Tensor) -> MixPlan:
         """Partners and ratios for graphs with so many nodes each, ``[B]``."""
         rng = numpy_generator(self.generator)
-        return draw_plan(
-            rng,
-            self._draw_partner(rng, number_of_nodes),
-            alpha=self.alpha,
-            beta=self.beta,
-            p=self.p,
-            ratio=self.ratio,
-            like=like,
-        )
+        return self.draw_ratios(rng, self._draw_partner(rng, number_of_nodes), like)
 
     def _draw_partner(self, rng: np.random.Generator, number_of_nodes: Tensor) -> np.ndarray:
         count = number_of_nodes.numel()
