@@ -103,6 +103,12 @@ def outcome(spec: RunSpec, answer: Message) -> Outcome:
     return Outcome(spec, RunResult(**answer["result"]), **where)
 
 
+def lost(spec: RunSpec, what: str, tries: int, reason: object) -> Outcome:
+    """The outcome of a run whose worker was lost as often as it was tried."""
+    times = "" if tries == 1 else f" (tried {tries} times)"
+    return Outcome(spec, error=f"{what}{times}: {reason}")
+
+
 @lru_cache(maxsize=64)
 def _pickled(model: ClassSpec, method: ClassSpec) -> str | None:
     """The user's classes of a run as text; None where both are ours."""
