@@ -16,7 +16,7 @@ from ifmixup.paper.reproduce import experiment_of
 from ifmixup.study.comparison import OPTIMISTIC, Comparison, Row, metric_title, notes
 from ifmixup.study.statistics import HELPS, HURTS, signed_rank
 from ifmixup.study.study import Study, Trial
-from ifmixup.study.table import UNKNOWN, Table, percent
+from ifmixup.study.table import UNKNOWN, Table, grouped_table, percent
 from ifmixup.training.task import is_fraction
 
 if TYPE_CHECKING:
@@ -119,48 +119,37 @@ def rich_table(comparison: Comparison, only: Study | None = None) -> RichTable:
         comparison: The study.
         only: Show the trials of this part of the study.
     """
-    from rich import box
-    from rich.table import Table as RichTable
-    from rich.text import Text
+    from rich.table import Column
 
     made = study_table(comparison)
     asked = comparison.study if only is None else only
     shown = {(trial.dataset, trial.protocol, trial.name) for trial in asked.trials}
-    columns = [
+    used = [
         i
         for i, name in enumerate(made.head)
         if name not in ("dataset", "protocol", "last epoch", "verdict")
         and any(row[i] not in ("", UNKNOWN) for row in made.rows)
     ]
-    table = RichTable(
-        title=made.title,
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-        caption=Text("\n".join(made.notes)),
-        caption_justify="left",
-    )
-    for i in columns:
-        name = made.head[i]
-        # only the interval may take two lines if there is no room
-        table.add_column(
-            name.replace(" [", "\n[").replace("x ", "x\n"),
-            no_wrap="[95 %]" not in name,
+    columns = [
+        Column(
+            made.head[i].replace(" [", "\n[").replace("x ", "x\n"),
+            # only the interval may take two lines if there is no room
+            no_wrap="[95 %]" not in made.head[i],
             justify="left" if i < made.names else "right",
         )
-    group = None
-    for i, trial in enumerate(comparison.study.trials):
-        if (trial.dataset, trial.protocol, trial.name) not in shown:
-            continue
-        if (trial.dataset, trial.protocol) != group:
-            if group is not None:
-                table.add_section()
-            group = (trial.dataset, trial.protocol)
-            table.add_row(Text(" ".join(group), style="bold"))
-        style = "bold" if any(at == i for at, _ in made.bold) else ""
-        table.add_row(*(Text(made.rows[i][j], style=style) for j in columns))
-    return table
+        for i in used
+    ]
+    bold = {i for i, _ in made.bold}
+    rows = [
+        (
+            (f"{trial.dataset} {trial.protocol}",),
+            [row[j] for j in used],
+            "bold" if i in bold else "",
+        )
+        for i, (trial, row) in enumerate(zip(comparison.study.trials, made.rows, strict=True))
+        if (trial.dataset, trial.protocol, trial.name) in shown
+    ]
+    return grouped_table(columns, rows, "\n".join(made.notes), made.title)
 
 
 @dataclass(frozen=True)

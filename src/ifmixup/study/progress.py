@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import TextIO
 
 from rich.console import Console
@@ -73,17 +72,12 @@ class Progress:
             self._say(f"{self.total} runs to do{kept}")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, *error: object) -> None:
         if self._bar is not None:
             self._bar.stop()
         if self.total:
             self._running.clear()
-            stopped = "stopped, " if error is not None else ""
+            stopped = "stopped, " if kind is not None else ""
             took = duration(self._clock() - self._began)
             self._say(f"{stopped}{self._counts()}, took {took}")
 

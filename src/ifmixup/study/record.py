@@ -20,7 +20,15 @@ from ifmixup.study.engines.engine import Outcome
 from ifmixup.training.run import RunResult
 from ifmixup.training.run_spec import RunSpec
 from ifmixup.training.settings import Settings
-from ifmixup.values import as_type, decode_number, encode_number, same_names, short
+from ifmixup.values import (
+    as_dict,
+    as_list,
+    as_type,
+    decode_number,
+    encode_number,
+    same_names,
+    short,
+)
 
 STATUSES = ("done", "failed")
 MAX_CURVES = 256 * 1024**2
@@ -75,16 +83,13 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """As values that JSON has: numbers that are not finite become ``"nan"`` or ``"inf"``."""
-        result = None
-        if self.result is not None:
+        found, result = self.result, None
+        if found is not None:
             result = {
-                "metrics": {name: encode_number(v) for name, v in self.result.metrics.items()},
-                "seconds": self.result.seconds,
-                "prepare_seconds": self.result.prepare_seconds,
-                "curves": {
-                    name: [encode_number(value) for value in values]
-                    for name, values in self.result.curves.items()
-                },
+                "metrics": {name: encode_number(v) for name, v in found.metrics.items()},
+                "seconds": found.seconds,
+                "prepare_seconds": found.prepare_seconds,
+                "curves": {name: list(map(encode_number, v)) for name, v in found.curves.items()},
             }
         return {**vars(self), "spec": self.spec.to_dict(), "result": result}
 
@@ -96,11 +101,11 @@ class Record:
             StoreError: If a value is missing, unknown, of the wrong type or out of range.
         """
         try:
-            same_names("the record", _mapping(values), Record.__dataclass_fields__)
+            same_names("the record", as_dict(values), Record.__dataclass_fields__)
             for name in ("key", "host", "finished_at"):
                 as_type(name, values[name], str)
             as_type("error", values["error"], str | None)
-            for name, version in _mapping(values["versions"]).items():
+            for name, version in as_dict(values["versions"]).items():
                 as_type(f"the version of {name}", version, str)
             status, result = values["status"], values["result"]
             if status not in STATUSES or (status == "done") != (result is not None):
@@ -122,16 +127,10 @@ class Record:
     def to_row(self) -> dict[str, Any]:
         """The values of the columns of the database, by name."""
         values = self.to_dict()
-        result = values.pop("result")
-        measured: dict[str, Any] = dict.fromkeys(
-            ("metrics", "seconds", "prepare_seconds", "curves")
-        )
-        if result is not None:
-            measured = {
-                **result,
-                "metrics": _json(result["metrics"]),
-                "curves": zlib.compress(_json(result["curves"]).encode()),
-            }
+        measured = values.pop("result") or dict.fromkeys(RunResult.__dataclass_fields__)
+        if self.result is not None:
+            measured["metrics"] = _json(measured["metrics"])
+            measured["curves"] = zlib.compress(_json(measured["curves"]).encode())
         texts = {name: _json(values[name]) for name in ("spec", "versions")}
         # An error may quote bytes that are not text, as half characters, which SQLite refuses.
         for name in ("error", "host"):
@@ -175,7 +174,7 @@ class Record:
 
 
 def _spec(values: Any) -> RunSpec:
-    same_names("the spec", _mapping(values), RunSpec.__dataclass_fields__)
+    same_names("the spec", as_dict(values), RunSpec.__dataclass_fields__)
     for name, hint in _PLAIN_PARTS.items():
         value = as_type(name, values[name], hint)
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
@@ -183,7 +182,7 @@ def _spec(values: Any) -> RunSpec:
     return RunSpec(
         **{
             **values,
-            "settings": _settings(_json(_mapping(values["settings"]))),
+            "settings": _settings(_json(as_dict(values["settings"]))),
             "model": _class(_json(values["model"])),
             "method": _class(_json(values["method"])),
         }
@@ -202,13 +201,11 @@ def _class(text: str) -> ClassSpec:
 
 
 def _result(values: Any) -> RunResult:
-    same_names("the result", _mapping(values), RunResult.__dataclass_fields__)
+    same_names("the result", as_dict(values), RunResult.__dataclass_fields__)
+    curves = as_dict(values["curves"])
     return RunResult(
-        curves={
-            name: [decode_number(value) for value in _list(curve)]
-            for name, curve in _mapping(values["curves"]).items()
-        },
-        metrics={name: decode_number(v) for name, v in _mapping(values["metrics"]).items()},
+        curves={name: list(map(decode_number, as_list(each))) for name, each in curves.items()},
+        metrics={name: decode_number(v) for name, v in as_dict(values["metrics"]).items()},
         seconds=_seconds(values["seconds"]),
         prepare_seconds=_seconds(values["prepare_seconds"]),
     )
@@ -227,18 +224,6 @@ def _utc(text: str) -> str:
     if time.tzinfo is None:
         raise StoreError(f"the time {short(text)} has no time zone")
     return time.astimezone(timezone.utc).isoformat(timespec="microseconds")
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    if type(value) is not dict:
-        raise StoreError(f"{short(value)} is not an object of names and values")
-    return value
-
-
-def _list(value: Any) -> list[Any]:
-    if type(value) is not list:
-        raise StoreError(f"{short(value)} is not a list")
-    return value
 
 
 def _json(value: Any) -> str:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
+from typing import TYPE_CHECKING
 
 from ifmixup.study.statistics import Difference
 from ifmixup.training.task import is_fraction
+
+if TYPE_CHECKING:
+    from rich.table import Column
+    from rich.table import Table as RichTable
 
 UNKNOWN = "–"
 _LATEX = {
@@ -71,6 +76,45 @@ class Table:
             lines += [r"\midrule"] * (i in self.rules)
             lines.append(" & ".join(texts) + r" \\")
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def grouped_table(
+    columns: Iterable[Column],
+    rows: Iterable[tuple[tuple[str, ...], Iterable[str], str]],
+    notes: str,
+    title: str | None = None,
+) -> RichTable:
+    """A table for a terminal: rows stand together under the name of their group.
+
+    Args:
+        columns: Its columns.
+        rows: The group of each row, as the texts of a line of its own, its cells and its style.
+        notes: What must be read with it.
+        title: What it shows.
+    """
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    table = RichTable(
+        *columns,
+        title=title,
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        caption=Text(notes),
+        caption_justify="left",
+    )
+    last = None
+    for group, cells, style in rows:
+        if group != last:
+            if last is not None:
+                table.add_section()
+            table.add_row(*(Text(name, style="bold") for name in group))
+            last = group
+        table.add_row(*(Text(cell, style=style) for cell in cells))
+    return table
 
 
 def escape_markdown(text: str) -> str:

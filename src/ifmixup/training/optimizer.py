@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import nn
@@ -11,26 +11,7 @@ from torch import nn
 BETA1, BETA2, EPS = 0.9, 0.999, 1e-8  # torch's
 
 
-class Optimizer(Protocol):
-    """What a training asks of an optimiser."""
-
-    def prepare(self) -> None:
-        """Called before every epoch."""
-
-    def zero_grad(self) -> None:
-        """Set the gradients to zero."""
-
-    def step(self, learning_rate: float) -> None:
-        """Update the weights by their gradients."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """What the next step depends on, but the weights."""
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go back to where :meth:`state_dict` was taken."""
-
-
-def make_optimizer(model: nn.Module, weight_decay: float, *, flat: bool) -> Optimizer:
+def make_optimizer(model: nn.Module, weight_decay: float, *, flat: bool) -> FlatAdamW | TorchAdamW:
     """AdamW for the parameters of ``model`` that are not frozen.
 
     Args:

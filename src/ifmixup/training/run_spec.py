@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -71,8 +71,7 @@ class Fold:
     @staticmethod
     def of(values: Mapping[str, Any]) -> Fold:
         """The inverse of :meth:`to_dict`, of values that were checked."""
-        parts: list[Sequence[int]] = [values[part] for part in PARTS]
-        return Fold(values["repeat"], values["fold"], *map(tuple, parts))
+        return Fold(values["repeat"], values["fold"], *(values[part] for part in PARTS))
 
 
 @dataclass(frozen=True)
@@ -121,23 +120,11 @@ class RunSpec:
 
     def to_dict(self) -> dict[str, Any]:
         """As values that JSON has."""
-        return {
-            **{name: getattr(self, name) for name in ("dataset", "data", "split", "seed")},
-            "repeat": self.repeat,
-            "fold": self.fold,
-            "settings": self.settings.to_dict(),
-            "model": self.model.to_dict(),
-            "method": self.method.to_dict(),
-        }
+        values = {name: getattr(self, name) for name in RunSpec.__dataclass_fields__}
+        return values | {name: values[name].to_dict() for name in ("settings", "model", "method")}
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> RunSpec:
         """The inverse of :meth:`to_dict`."""
-        return RunSpec(
-            **{
-                **values,
-                "settings": Settings.of(values["settings"]),
-                "model": ClassSpec.of(values["model"]),
-                "method": ClassSpec.of(values["method"]),
-            }
-        )
+        classes = {kind: ClassSpec.of(values[kind]) for kind in ("model", "method")}
+        return RunSpec(**{**values, "settings": Settings.of(values["settings"]), **classes})
