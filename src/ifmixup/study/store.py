@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from ifmixup.errors import StoreError, unknown_name
 from ifmixup.study.engines.engine import Outcome
@@ -98,8 +99,6 @@ class Store:
 
     def keys(self, status: str | None = None) -> set[str]:
         """The keys of all runs, or of those that are ``done`` or ``failed``."""
-        if status is not None and status not in STATUSES:
-            raise unknown_name("status", status, STATUSES)
         with explained(self.path):
             found = self._connection.execute(
                 "SELECT key FROM runs WHERE ? IN (status, '')", (status or "",)
@@ -113,45 +112,25 @@ class Store:
             keys: The runs' keys.
             curves: False leaves the curves empty, which is faster.
         """
-        columns = f"{_COLUMNS}, curves" if curves else _COLUMNS
         found: dict[str, Record] = {}
         wanted = iter(dict.fromkeys(keys))
         while some := list(islice(wanted, _AT_ONCE)):
-            marks = ", ".join("?" * len(some))
-            query = f"SELECT {columns} FROM runs WHERE key IN ({marks})"
-            found |= {record.key: record for record in self._records(query, some)}
+            where = f"key IN ({', '.join('?' * len(some))})"
+            found |= {record.key: record for record in self._records(where, some, curves)}
         return found
 
-    def records(
-        self,
-        *,
-        dataset: str | None = None,
-        model: str | None = None,
-        method: str | None = None,
-        status: str | None = None,
-        repeat: int | None = None,
-        fold: int | None = None,
-        curves: bool = True,
-    ) -> Iterator[Record]:
-        """The runs that agree with everything that is given, sorted by what they are."""
-        if status is not None and status not in STATUSES:
-            raise unknown_name("status", status, STATUSES)
-        given = {
-            "dataset": dataset,
-            "model": model,
-            "method": method,
-            "status": status,
-            "repeat": repeat,
-            "fold": fold,
-        }
-        wanted = {name: value for name, value in given.items() if value is not None}
+    def records(self, *, curves: bool = True, **wanted: str | int) -> Iterator[Record]:
+        """The runs that agree with everything that is given, sorted by what they are.
+
+        Args:
+            curves: False leaves the curves empty, which is faster.
+            **wanted: A ``dataset``, ``model``, ``method``, ``status``, ``repeat`` or ``fold``.
+        """
+        if wanted.get("status", "done") not in STATUSES:
+            raise unknown_name("status", str(wanted["status"]), STATUSES)
         where = " AND ".join(f"{name} = :{name}" for name in wanted) or "1"
-        columns = f"{_COLUMNS}, curves" if curves else _COLUMNS
-        yield from self._records(
-            f"SELECT {columns} FROM runs WHERE {where} "
-            f"ORDER BY dataset, model, method, repeat, fold, key",
-            wanted,
-        )
+        order = "ORDER BY dataset, model, method, repeat, fold, key"
+        yield from self._records(f"{where} {order}", wanted, curves)
 
     def rows(self) -> Iterator[tuple[str, Record | StoreError]]:
         """Every run, or what is wrong with it, by key: to save what can be saved of a store."""
@@ -173,10 +152,11 @@ class Store:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _records(self, query: str, values: object) -> Iterator[Record]:
+    def _records(self, where: str, values: Any, curves: bool) -> Iterator[Record]:
+        columns = f"{_COLUMNS}, curves" if curves else _COLUMNS
         with explained(self.path):
-            rows = self._connection.execute(query, values)  # type: ignore[arg-type]
-            for row in rows:
+            query = f"SELECT {columns} FROM runs WHERE {where}"
+            for row in self._connection.execute(query, values):
                 try:
                     yield Record.of_row(dict(row))
                 except StoreError as error:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
 
 import torch
 
@@ -44,10 +43,6 @@ class RunResult:
     def metric(self) -> str:
         """What the curves show: ``accuracy``, ``roc_auc``, ``average_precision`` or ``mae``."""
         return metric_of(self.curves)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
-        return dict(vars(self))
 
 
 def run(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
 import time
@@ -27,6 +28,7 @@ from ifmixup.training.scaling import Scaling
 from ifmixup.training.settings import Settings
 from ifmixup.training.task import LOSSES
 
+_MEASURED = ("epoch", "curves", "latest", "seconds", "prepare_seconds")
 NODES_AT_ONCE = 10_000  # batches are prepared together up to about so many nodes
 
 
@@ -72,7 +74,13 @@ class Trainer:
         self.loss = loss_of(data.task, settings.label_smoothing)
         self.order = torch.Generator().manual_seed(seed)
         torch.manual_seed(seed)
-        self.model = self._build_model().to(device)
+        self.model: nn.Module = build(
+            "model",
+            model,
+            in_channels=data.num_features,
+            out_channels=data.num_outputs,
+            edge_dim=data.edge_dim,
+        ).to(device)
         self.method: Method = build(
             "method",
             method,
@@ -159,7 +167,8 @@ class Trainer:
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that the next epoch depends on, as tensors and plain values."""
-        generator = self.method.generator
+        generator, device = self.method.generator, self.train.device
+        on_gpu = device.type != "cpu"  # where dropout draws from a random state of its own
         return {
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
@@ -167,13 +176,9 @@ class Trainer:
             "method": None if generator is None else generator.get_state(),
             "method_state": self.method.state_dict(),
             "torch": torch.get_rng_state(),
-            "device": self._device_state(),
-            "epoch": self.epoch,
-            "curves": self.curves,
-            "latest": self.latest,
+            "device": torch.get_device_module(device).get_rng_state() if on_gpu else None,
             "scaling": self.scaling.to_dict(),
-            "seconds": self.seconds,
-            "prepare_seconds": self.prepare_seconds,
+            **{name: getattr(self, name) for name in _MEASURED},
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -188,27 +193,14 @@ class Trainer:
         device = self.train.device
         if device.type != "cpu" and state["device"] is not None:
             torch.get_device_module(device).set_rng_state(state["device"])
-        self.epoch = state["epoch"]
-        self.curves = {name: list(values) for name, values in state["curves"].items()}
-        self.latest = {name: dict(values) for name, values in state["latest"].items()}
-        self.seconds = state["seconds"]
-        self.prepare_seconds = state["prepare_seconds"]
+        for name in _MEASURED:
+            setattr(self, name, copy.deepcopy(state[name]))
 
     @property
     def _foreign(self) -> type:
         """The class of the user's, if the model or the method is one."""
         model, method = type(self.model), type(self.method)
         return method if model.__module__.startswith("ifmixup.") else model
-
-    def _build_model(self) -> nn.Module:
-        model: nn.Module = build(
-            "model",
-            self.model_spec,
-            in_channels=self.data.num_features,
-            out_channels=self.data.num_outputs,
-            edge_dim=self.data.edge_dim,
-        )
-        return model
 
     def _initialise_lazy(self) -> None:
         """Give parameters whose width is not known yet their width, by one forward pass."""
@@ -223,7 +215,12 @@ class Trainer:
         losses, counts = [], []
         halved = self.epoch // self.settings.halve_every
         learning_rate = self.settings.learning_rate * 0.5**halved
-        for graphs, loss in self._losses():
+        for graphs in self._training_batches():
+            loss = (
+                self.method.loss(self.training_model, graphs, self.loss)
+                if self._own_loss
+                else self.loss(self.training_model(graphs), graphs.graphs["y"])
+            )
             self.optimizer.zero_grad()
             if loss.requires_grad:  # unless all parameters are frozen
                 loss.backward()
@@ -240,14 +237,6 @@ class Trainer:
     def _own_loss(self) -> bool:
         """Whether the method computes the loss itself, from batches as they are."""
         return type(self.method).loss is not Method.loss
-
-    def _losses(self) -> Iterator[tuple[Graphs, Tensor]]:
-        """The graphs and the loss of each step."""
-        for graphs in self._training_batches():
-            if self._own_loss:
-                yield graphs, self.method.loss(self.training_model, graphs, self.loss)
-            else:
-                yield graphs, self.loss(self.training_model(graphs), graphs.graphs["y"])
 
     def _training_batches(self) -> Iterator[Graphs]:
         """The graphs of each step of an epoch, changed unless the method's loss does that."""
@@ -274,11 +263,6 @@ class Trainer:
         parts = index.split(max(self.settings.batch_size, 256))
         cut = [select(self.data.graphs, part) for part in parts]
         return [(self.evaluation_model.inputs(graphs), graphs.graphs["y"]) for graphs in cut]
-
-    def _device_state(self) -> Tensor | None:
-        """The random state of a GPU, which dropout draws from there."""
-        device = self.train.device
-        return None if device.type == "cpu" else torch.get_device_module(device).get_rng_state()
 
 
 def recompute_batch_norm(model: GraphsModel, batches: Iterator[Graphs]) -> None:

@@ -92,7 +92,7 @@ def perform(
         )
     except BaseException as error:  # a run may fail in any way, and the next one has to go on
         return {**answer, "error": str(error), "kind": type(error).__name__}
-    return {**answer, "result": result.to_dict()}
+    return {**answer, "result": vars(result)}
 
 
 def outcome(spec: RunSpec, answer: Message) -> Outcome:
