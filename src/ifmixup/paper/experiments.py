@@ -21,9 +21,6 @@ class Variant:
     """A column of a table, or a bar of a figure.
 
     Attributes:
-        name: Its name in tables and in the published numbers.
-        model: The model.
-        method: The method.
         changes: The settings and options that this variant is about. They are not searched.
         against: The variant that it is compared with; None: with none.
     """
@@ -40,8 +37,6 @@ class Experiment:
     """A table or a figure.
 
     Attributes:
-        name: Its name in ``ifmixup reproduce``.
-        title: What it shows.
         datasets: Its rows, or the panels of a figure.
         variants: Its columns, or the bars of a panel.
         is_figure: Whether the paper draws it as bars and prints no numbers. The variants of a

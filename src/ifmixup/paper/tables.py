@@ -41,13 +41,7 @@ _Pair = tuple[Row, Row]  # of none and of ifmixup
 
 @dataclass(frozen=True)
 class Line:
-    """A trial of a study, and its numbers.
-
-    Attributes:
-        trial: The trial.
-        row: Its numbers; None if no run has finished.
-        published: What the paper printed; None where it printed nothing.
-    """
+    """A trial of a study, its numbers if a run has finished, and the paper's if it printed any."""
 
     trial: Trial
     row: Row | None
@@ -115,9 +109,7 @@ def table_notes(comparison: Comparison) -> list[str]:
 def rich_table(comparison: Comparison, only: Study | None = None) -> RichTable:
     """The table for a terminal of 80 columns: rows under the name of their dataset and protocol.
 
-    Args:
-        comparison: The study.
-        only: Show the trials of this part of the study.
+    Only the trials of a part of the study are shown if ``only`` is given.
     """
     from rich.table import Column
 
@@ -154,14 +146,7 @@ def rich_table(comparison: Comparison, only: Study | None = None) -> RichTable:
 
 @dataclass(frozen=True)
 class Effect:
-    """A trial against the one that it is compared with, over the datasets of a study.
-
-    Attributes:
-        name: The trial's name.
-        against: The other's.
-        protocol: The protocol of both.
-        rows: One row per dataset.
-    """
+    """A trial against the one that it is compared with, a row per dataset of a study."""
 
     name: str
     against: str
@@ -187,9 +172,9 @@ def effects(rows: Iterable[Row]) -> list[Effect]:
     """What each trial does on all datasets, in the order of the rows."""
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
-        if row.difference is not None and row.trial.against is not None:
-            key = row.trial.name, row.trial.against, row.trial.protocol
-            groups.setdefault(key, []).append(row)
+        trial = row.trial
+        if row.difference is not None and trial.against is not None:
+            groups.setdefault((trial.name, trial.against, trial.protocol), []).append(row)
     return [Effect(*key, mine) for key, mine in groups.items()]
 
 
@@ -277,18 +262,14 @@ def _main_row(model: str, dataset: str, mine: dict[str, _Pair]) -> tuple[str, ..
     return (
         dataset,
         model.upper(),
-        _arrow(*(printed[dataset, name].mean for name in ("none", "ifmixup"))),
+        " → ".join(percent(printed[dataset, name].mean) for name in ("none", "ifmixup")),
         *(
-            _arrow(*(row.reading.mean for row in mine[p])) if p in mine else NOT_RUN
+            " → ".join(percent(row.reading.mean) for row in mine[p]) if p in mine else NOT_RUN
             for p in _PROTOCOLS
         ),
         mine["holdout"][1].difference_text() if "holdout" in mine else UNKNOWN,
         _length(mine),
     )
-
-
-def _arrow(without: float, with_: float) -> str:
-    return f"{percent(without)} → {percent(with_)}"
 
 
 def _length(mine: dict[str, _Pair]) -> str:
