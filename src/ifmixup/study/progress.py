@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from ifmixup.study.engines.engine import Outcome
+from ifmixup.study.record import Record
 from ifmixup.training.run_spec import RunSpec
 
 SECONDS_BETWEEN_LINES = 30.0
@@ -92,14 +92,12 @@ class Progress:
             self._running[spec.key] = number
         self._update()
 
-    def finished(self, outcome: Outcome) -> None:
+    def finished(self, record: Record) -> None:
         """A run has ended, well or not."""
-        self._running.pop(outcome.spec.key, None)
-        self._epochs += outcome.spec.settings.epochs if self._total_epochs else 1
-        if outcome.result is None:
-            self.failed += 1
-        else:
-            self.done += 1
+        self._running.pop(record.key, None)
+        self._epochs += record.spec.settings.epochs if self._total_epochs else 1
+        self.failed += record.status == "failed"
+        self.done += record.status == "done"
         self._update()
 
     def share(self) -> float:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import socket
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,8 +17,7 @@ from typing import Any, get_type_hints
 
 from ifmixup.components import ClassSpec
 from ifmixup.errors import InputError, StoreError
-from ifmixup.study.engines.engine import Outcome
-from ifmixup.training.run import RunResult
+from ifmixup.training.run import RunResult, versions
 from ifmixup.training.run_spec import RunSpec
 from ifmixup.training.settings import Settings
 from ifmixup.values import (
@@ -34,6 +34,7 @@ STATUSES = ("done", "failed")
 MAX_CURVES = 256 * 1024**2
 """The maximum number of bytes that the curves of one run may have."""
 
+_PARTS = ("key", "spec", "status", "result", "error", "versions", "host", "finished_at")
 _PLAIN_PARTS = {
     name: hint
     for name, hint in get_type_hints(RunSpec).items()
@@ -43,43 +44,36 @@ _PLAIN_PARTS = {
 
 @dataclass(frozen=True)
 class Record:
-    """What is known of a run.
+    """What became of a run: a result, or the reason why there is none.
 
     Attributes:
-        key: The key of the spec's content.
         spec: The run.
-        status: ``done`` or ``failed``.
         result: What it measured; None if it failed.
         error: Why it failed; None if it did not.
         versions: What was installed where it ran.
         host: The machine that ran it.
         finished_at: When, in UTC, as ISO 8601.
+        key: The key of the spec's content, as it was when it ran.
     """
 
-    key: str
     spec: RunSpec
-    status: str
-    result: RunResult | None
-    error: str | None
-    versions: dict[str, str] = field(default_factory=dict)
-    host: str = ""
-    finished_at: str = ""
+    result: RunResult | None = None
+    error: str | None = None
+    versions: dict[str, str] = field(default_factory=versions)
+    host: str = field(default_factory=socket.gethostname)
+    finished_at: str = field(default_factory=lambda: _utc(datetime.now(timezone.utc)))
+    key: str = ""
 
-    @staticmethod
-    def of_outcome(outcome: Outcome) -> Record:
-        """The record of a run that has finished just now."""
-        if (outcome.result is None) == (outcome.error is None):
-            raise InputError("An outcome has either a result or an error; got both or neither.")
-        return Record(
-            key=outcome.spec.key,
-            spec=outcome.spec,
-            status="failed" if outcome.result is None else "done",
-            result=outcome.result,
-            error=outcome.error,
-            versions=outcome.versions,
-            host=outcome.host,
-            finished_at=datetime.now(timezone.utc).isoformat(timespec="microseconds"),
-        )
+    def __post_init__(self) -> None:
+        if (self.result is None) == (self.error is None):
+            raise InputError("A run has either a result or an error; got both or neither.")
+        if not self.key:
+            object.__setattr__(self, "key", self.spec.key)
+
+    @property
+    def status(self) -> str:
+        """``done`` or ``failed``."""
+        return "failed" if self.result is None else "done"
 
     def to_dict(self) -> dict[str, Any]:
         """As values that JSON has: numbers that are not finite become ``"nan"`` or ``"inf"``."""
@@ -91,7 +85,8 @@ class Record:
                 "prepare_seconds": found.prepare_seconds,
                 "curves": {name: list(map(encode_number, v)) for name, v in found.curves.items()},
             }
-        return {**vars(self), "spec": self.spec.to_dict(), "result": result}
+        values = {name: getattr(self, name) for name in _PARTS}
+        return values | {"spec": self.spec.to_dict(), "result": result}
 
     @staticmethod
     def of(values: Any) -> Record:
@@ -101,7 +96,7 @@ class Record:
             StoreError: If a value is missing, unknown, of the wrong type or out of range.
         """
         try:
-            same_names("the record", as_dict(values), Record.__dataclass_fields__)
+            same_names("the record", as_dict(values), _PARTS)
             for name in ("key", "host", "finished_at"):
                 as_type(name, values[name], str)
             as_type("error", values["error"], str | None)
@@ -111,12 +106,10 @@ class Record:
             if status not in STATUSES or (status == "done") != (result is not None):
                 raise StoreError(f"the status {short(status)} does not go with what it has")
             return Record(
-                **{
-                    **values,
-                    "spec": _spec(values["spec"]),
-                    "result": None if result is None else _result(result),
-                    "finished_at": _utc(values["finished_at"]),
-                }
+                _spec(values["spec"]),
+                None if result is None else _result(result),
+                finished_at=_utc(datetime.fromisoformat(values["finished_at"])),
+                **{name: values[name] for name in ("error", "versions", "host", "key")},
             )
         except StoreError:
             raise
@@ -218,11 +211,10 @@ def _seconds(value: Any) -> float:
     return found
 
 
-def _utc(text: str) -> str:
+def _utc(time: datetime) -> str:
     """A time in the one form that sorts as text."""
-    time = datetime.fromisoformat(text)
     if time.tzinfo is None:
-        raise StoreError(f"the time {short(text)} has no time zone")
+        raise StoreError(f"the time {time} has no time zone")
     return time.astimezone(timezone.utc).isoformat(timespec="microseconds")
 
 

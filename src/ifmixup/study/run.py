@@ -63,9 +63,9 @@ class Runner:
         with show if self.progress else nullcontext() as watcher:
             for data, mine in by_data.items():
                 # Closed at once when storing fails or Ctrl-C comes, so no worker is left behind.
-                with closing(self.engine.execute(mine, self.data[data], watcher)) as outcomes:
-                    for outcome in outcomes:
-                        self.store.add(outcome)
+                with closing(self.engine.execute(mine, self.data[data], watcher)) as records:
+                    for record in records:
+                        self.store.add(record)
 
 
 def check_study(study: Study, data: Mapping[str, PackedDataset]) -> None:

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from ifmixup.errors import StoreError, unknown_name
-from ifmixup.study.engines.engine import Outcome
 from ifmixup.study.record import STATUSES, Record
 
 FILE_NAME = "runs.sqlite"
@@ -75,15 +74,15 @@ class Store:
                 folder.mkdir(parents=True, exist_ok=True)
         self._connection = _connect(self.path, read_only=read_only)
 
-    def add(self, outcome: Outcome) -> bool:
+    def add(self, record: Record) -> bool:
         """Keep what became of a run, at once and for good.
 
         Returns:
             Whether something was stored: a run that is done stays as it is.
         """
         with explained(self.path):
-            row = Record.of_outcome(outcome).to_row()
-            return self._connection.execute(_PUT, {**row, "always": True}).rowcount > 0
+            row = {**record.to_row(), "always": True}
+            return self._connection.execute(_PUT, row).rowcount > 0
 
     def merge(self, records: Iterable[Record]) -> int:
         """Keep records from elsewhere, all or none; returns how many were new.

@@ -5,37 +5,18 @@ from __future__ import annotations
 import base64
 import socket
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
 
 from ifmixup.components import ClassSpec, adopt, find_class, foreign
 from ifmixup.source_code import pickle_classes, unpickle_classes
+from ifmixup.study.record import Record
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run import RunResult, run, versions
 from ifmixup.training.run_spec import Fold, RunSpec
 
 Task = tuple[RunSpec, Fold]
 Message = dict[str, Any]  # plain values that JSON keeps bit for bit
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a run: a result, or the reason why there is none.
-
-    Attributes:
-        spec: The run.
-        result: What it measured; None if it failed.
-        error: Why it failed; None if it did not.
-        host: The machine that ran it.
-        versions: What was installed there.
-    """
-
-    spec: RunSpec
-    result: RunResult | None = None
-    error: str | None = None
-    host: str = field(default_factory=socket.gethostname)
-    versions: dict[str, str] = field(default_factory=versions)
 
 
 class Watcher(Protocol):
@@ -49,17 +30,17 @@ class Watcher(Protocol):
         """A run has done so many epochs; not every epoch is told."""
         ...
 
-    def finished(self, outcome: Outcome) -> None:
+    def finished(self, record: Record) -> None:
         """A run has ended, well or not."""
         ...
 
 
 class Engine(Protocol):
-    """Executes runs; outcomes come as they finish, each run once, in any order."""
+    """Executes runs; records come as they finish, each run once, in any order."""
 
     def execute(
         self, tasks: Sequence[Task], data: PackedDataset, watcher: Watcher | None = None
-    ) -> Generator[Outcome, None, None]:
+    ) -> Generator[Record, None, None]:
         """Execute all ``tasks``. Closing the iterator ends what is still running."""
         ...
 
@@ -95,18 +76,18 @@ def perform(
     return {**answer, "result": vars(result)}
 
 
-def outcome(spec: RunSpec, answer: Message) -> Outcome:
-    """The outcome that an answer of :func:`perform` stands for."""
+def outcome(spec: RunSpec, answer: Message) -> Record:
+    """The record that an answer of :func:`perform` stands for."""
     where = {"host": answer["host"], "versions": answer["versions"]}
     if "error" in answer:
-        return Outcome(spec, error=f"{answer['kind']}: {answer['error']}".rstrip(": "), **where)
-    return Outcome(spec, RunResult(**answer["result"]), **where)
+        return Record(spec, error=f"{answer['kind']}: {answer['error']}".rstrip(": "), **where)
+    return Record(spec, RunResult(**answer["result"]), **where)
 
 
-def lost(spec: RunSpec, what: str, tries: int, reason: object) -> Outcome:
-    """The outcome of a run whose worker was lost as often as it was tried."""
+def lost(spec: RunSpec, what: str, tries: int, reason: object) -> Record:
+    """The record of a run whose worker was lost as often as it was tried."""
     times = "" if tries == 1 else f" (tried {tries} times)"
-    return Outcome(spec, error=f"{what}{times}: {reason}")
+    return Record(spec, error=f"{what}{times}: {reason}")
 
 
 @lru_cache(maxsize=64)

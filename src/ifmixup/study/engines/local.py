@@ -20,7 +20,8 @@ from typing import IO, cast
 import torch
 
 from ifmixup.errors import InputError, StoreError, TrainingError
-from ifmixup.study.engines.engine import Message, Outcome, Task, Watcher, lost, order, outcome
+from ifmixup.study.engines.engine import Message, Task, Watcher, lost, order, outcome
+from ifmixup.study.record import Record
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run import choose_device
 
@@ -53,7 +54,7 @@ class LocalEngine:
 
     def execute(
         self, tasks: Sequence[Task], data: PackedDataset, watcher: Watcher | None = None
-    ) -> Generator[Outcome, None, None]:
+    ) -> Generator[Record, None, None]:
         """Execute all ``tasks``; closing the iterator ends the workers."""
         if not tasks:
             return
@@ -105,7 +106,7 @@ class Crew:
         self.lost: Counter[int] = Counter()  # how many workers a run has lost
         self.failed_starts = 0
 
-    def work(self) -> Iterator[Outcome]:
+    def work(self) -> Iterator[Record]:
         """Hand out the runs in order, one at a time, and pass on what becomes of them."""
         left = len(self.tasks)
         while left:
@@ -135,7 +136,7 @@ class Crew:
                 if self.watcher is not None:
                     self.watcher.started(self.tasks[index][0])
 
-    def _understand(self, worker: WorkerProcess, message: Message) -> Outcome | None:
+    def _understand(self, worker: WorkerProcess, message: Message) -> Record | None:
         if "ready" in message:
             worker.ready = True
             self.failed_starts = 0
@@ -148,7 +149,7 @@ class Crew:
                 self.watcher.epoch(spec, message["epoch"])
         return None
 
-    def _replace(self, worker: WorkerProcess) -> Outcome | None:
+    def _replace(self, worker: WorkerProcess) -> Record | None:
         """See off a worker that died; its run is tried again, or has failed."""
         reason = worker.reason()
         stop([worker])

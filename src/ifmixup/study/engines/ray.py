@@ -18,7 +18,8 @@ from torch import Tensor
 
 from ifmixup.errors import InputError, import_extra
 from ifmixup.study.engines import engine
-from ifmixup.study.engines.engine import Message, Outcome, Task, Watcher
+from ifmixup.study.engines.engine import Message, Task, Watcher
+from ifmixup.study.record import Record
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run_spec import RunSpec
 
@@ -65,7 +66,7 @@ class RayEngine:
 
     def execute(
         self, tasks: Sequence[Task], data: PackedDataset, watcher: Watcher | None = None
-    ) -> Generator[Outcome, None, None]:
+    ) -> Generator[Record, None, None]:
         """Execute all ``tasks``; closing the iterator cancels what is left.
 
         Ray does not say when a run begins: as many of those submitted as there are slots are
@@ -84,7 +85,7 @@ class RayEngine:
 
     def _work(
         self, ray: ModuleType, tasks: Sequence[Task], data: PackedDataset, watcher: Watcher | None
-    ) -> Generator[Outcome, None, None]:
+    ) -> Generator[Record, None, None]:
         # Ray's own retries are off: they have no end for a run that is out of memory.
         remote = ray.remote(_perform).options(
             num_cpus=self.needs["CPU"], num_gpus=self.needs["GPU"], max_retries=0
@@ -119,12 +120,12 @@ class RayEngine:
             with suppress(Exception):  # the cluster may be gone
                 _cancel(ray, list(flying))
 
-    def _collect(self, ray: ModuleType, spec: RunSpec, reference: Any) -> Outcome | Exception:
+    def _collect(self, ray: ModuleType, spec: RunSpec, reference: Any) -> Record | Exception:
         """What became of a run, or the error by which its worker was lost."""
         try:
             return engine.outcome(spec, ray.get(reference))
         except ray.exceptions.RayTaskError as error:  # ifmixup is not installed there, say
-            return Outcome(spec, error=f"{type(error.cause).__name__}: {error.cause}")
+            return Record(spec, error=f"{type(error.cause).__name__}: {error.cause}")
         except ray.exceptions.RayError as error:
             return error
 
