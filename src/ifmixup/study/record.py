@@ -12,14 +12,11 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from functools import lru_cache
-from typing import Any, get_type_hints
+from typing import Any
 
-from ifmixup.components import ClassSpec
 from ifmixup.errors import InputError, StoreError
 from ifmixup.training.run import RunResult, versions
 from ifmixup.training.run_spec import RunSpec
-from ifmixup.training.settings import Settings
 from ifmixup.values import (
     as_dict,
     as_list,
@@ -35,11 +32,6 @@ MAX_CURVES = 256 * 1024**2
 """The maximum number of bytes that the curves of one run may have."""
 
 _PARTS = ("key", "spec", "status", "result", "error", "versions", "host", "finished_at")
-_PLAIN_PARTS = {
-    name: hint
-    for name, hint in get_type_hints(RunSpec).items()
-    if name not in ("settings", "model", "method")
-}
 
 
 @dataclass(frozen=True)
@@ -106,7 +98,7 @@ class Record:
             if status not in STATUSES or (status == "done") != (result is not None):
                 raise StoreError(f"the status {short(status)} does not go with what it has")
             return Record(
-                _spec(values["spec"]),
+                RunSpec.of(values["spec"]),
                 None if result is None else _result(result),
                 finished_at=_utc(datetime.fromisoformat(values["finished_at"])),
                 **{name: values[name] for name in ("error", "versions", "host", "key")},
@@ -164,33 +156,6 @@ class Record:
             raise
         except (ValueError, TypeError, RecursionError, zlib.error) as error:
             raise StoreError(f"{type(error).__name__}: {error}") from error
-
-
-def _spec(values: Any) -> RunSpec:
-    same_names("the spec", as_dict(values), RunSpec.__dataclass_fields__)
-    for name, hint in _PLAIN_PARTS.items():
-        value = as_type(name, values[name], hint)
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise StoreError(f"{name} must fit into 64 bits; got {short(value)}")
-    return RunSpec(
-        **{
-            **values,
-            "settings": _settings(_json(as_dict(values["settings"]))),
-            "model": _class(_json(values["model"])),
-            "method": _class(_json(values["method"])),
-        }
-    )
-
-
-@lru_cache(maxsize=4096)
-def _settings(text: str) -> Settings:
-    """Settings, once for the many runs that share them."""
-    return Settings.of(json.loads(text))
-
-
-@lru_cache(maxsize=4096)
-def _class(text: str) -> ClassSpec:
-    return ClassSpec.of(json.loads(text))
 
 
 def _result(values: Any) -> RunResult:

@@ -48,19 +48,14 @@ def train(
 ) -> Trainer:
     """Train a model; with ``save`` it survives being stopped at any moment.
 
-    A model or a method of the user's is tried on a few graphs first.
+    A model or a method of the user's is tried on a few graphs first. The arguments that are not
+    named here are those of :class:`~ifmixup.training.trainer.Trainer`.
 
     Args:
-        settings: How to train.
-        model: The model and its options; see :func:`ifmixup.components.resolve`.
-        method: The method and its options.
-        data: The packed dataset.
-        train: The graphs to train on, as indices into the dataset.
         validation: The graphs that choose the epoch: the trained model has the weights of the best
             one. Without them it has those of the last one.
         test: The graphs to evaluate after every epoch, which choose nothing.
         patience: Stop after so many epochs without a better one; needs ``validation``.
-        seed: Seeds everything that is drawn.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
         save: Where checkpoints go.
         resume: Go on from the checkpoint at ``save``, if there is one; the result is the same as
@@ -213,11 +208,7 @@ def _identity(values: Any) -> Any:
 
 @contextmanager
 def epoch_bar(epochs: int) -> Iterator[Callable[[Trainer], None]]:
-    """A progress bar on stderr; the function that it gives is called after each epoch.
-
-    Args:
-        epochs: The maximum number of epochs.
-    """
+    """A progress bar on stderr; the function that it gives is called after each epoch."""
     with Progress(
         TextColumn("epoch {task.completed:.0f}/{task.total:.0f}"),
         BarColumn(),

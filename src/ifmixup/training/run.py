@@ -59,7 +59,7 @@ def run(
 
     Args:
         spec: What to run.
-        data: The packed dataset.
+        data: The dataset.
         fold: Its graphs.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
         each_epoch: Called with the number of epochs done, after each.

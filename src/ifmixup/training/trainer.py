@@ -41,7 +41,7 @@ class Trainer:
 
     Args:
         settings: How to train.
-        model: The model and its options.
+        model: The model and its options; see :func:`ifmixup.components.resolve`.
         method: The method and its options.
         data: The dataset, on the device to train on.
         train: The graphs to train on, as indices into the dataset.
