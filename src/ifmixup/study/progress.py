@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
+from ifmixup.study.engines.engine import Watcher
 from ifmixup.study.record import Record
 from ifmixup.training.run_spec import RunSpec
 
@@ -18,7 +19,7 @@ SECONDS_BETWEEN_LINES = 30.0
 LINES_AT_LEAST = 10
 
 
-class Progress:
+class Progress(Watcher):
     """Shows runs done, running and failed, and the time left, counted in epochs.
 
     It is a watcher: give it to an engine, or tell it what happens. It writes to the standard

@@ -22,7 +22,7 @@ from ifmixup.graphs import Graphs, cut, is_undirected, select
 from ifmixup.nn.graph_model import GraphModel
 from ifmixup.nn.inputs import GraphsModel
 from ifmixup.training.metrics import loss_of, metrics, number_known
-from ifmixup.training.optimizer import make_optimizer
+from ifmixup.training.optimizer import FlatAdamW, make_optimizer
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.scaling import Scaling
 from ifmixup.training.settings import Settings
@@ -211,10 +211,11 @@ class Trainer:
 
     def _train_epoch(self) -> float:
         """The mean loss of one epoch of steps."""
-        self.optimizer.prepare()
-        losses, counts = [], []
+        if isinstance(self.optimizer, FlatAdamW):
+            self.optimizer.prepare()
         halved = self.epoch // self.settings.halve_every
-        learning_rate = self.settings.learning_rate * 0.5**halved
+        self.optimizer.param_groups[0]["lr"] = self.settings.learning_rate * 0.5**halved
+        losses, counts = [], []
         for graphs in self._training_batches():
             loss = (
                 self.method.loss(self.training_model, graphs, self.loss)
@@ -224,7 +225,7 @@ class Trainer:
             self.optimizer.zero_grad()
             if loss.requires_grad:  # unless all parameters are frozen
                 loss.backward()
-            self.optimizer.step(learning_rate)
+            self.optimizer.step()
             losses.append(loss.detach())
             all_known = self.data.task == "classes"
             counts.append(graphs.num_graphs if all_known else number_known(graphs.graphs["y"]))

@@ -19,20 +19,17 @@ Task = tuple[RunSpec, Fold]
 Message = dict[str, Any]  # plain values that JSON keeps bit for bit
 
 
-class Watcher(Protocol):
-    """Is told what becomes of the runs, such as a progress display."""
+class Watcher:
+    """Is told what becomes of the runs, such as a progress display; this one does nothing."""
 
     def started(self, spec: RunSpec) -> None:
         """A run has begun, maybe once more after its worker was lost."""
-        ...
 
     def epoch(self, spec: RunSpec, number: int) -> None:
         """A run has done so many epochs; not every epoch is told."""
-        ...
 
     def finished(self, record: Record) -> None:
         """A run has ended, well or not."""
-        ...
 
 
 class Engine(Protocol):

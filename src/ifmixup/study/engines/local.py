@@ -59,7 +59,7 @@ class LocalEngine:
         if not tasks:
             return
         with _saved(data) as data_file:
-            crew = Crew(self, tasks, data_file, watcher)
+            crew = Crew(self, tasks, data_file, watcher or Watcher())
             try:
                 yield from crew.work()
             finally:
@@ -96,7 +96,7 @@ class Crew:
     """The worker processes of one execution, which share a dataset."""
 
     def __init__(
-        self, engine: LocalEngine, tasks: Sequence[Task], data_file: Path, watcher: Watcher | None
+        self, engine: LocalEngine, tasks: Sequence[Task], data_file: Path, watcher: Watcher
     ) -> None:
         self.engine, self.tasks = engine, tasks
         self.data_file, self.watcher = data_file, watcher
@@ -116,8 +116,7 @@ class Crew:
             found = self._replace(worker) if message is None else self._understand(worker, message)
             if found is not None:
                 left -= 1
-                if self.watcher is not None:
-                    self.watcher.finished(found)
+                self.watcher.finished(found)
                 yield found
 
     def _hire(self) -> None:
@@ -133,8 +132,7 @@ class Crew:
             if worker.ready and worker.index is None and self.waiting:
                 index = self.waiting.popleft()
                 worker.give(index, order(self.tasks[index], self.engine.device))
-                if self.watcher is not None:
-                    self.watcher.started(self.tasks[index][0])
+                self.watcher.started(self.tasks[index][0])
 
     def _understand(self, worker: WorkerProcess, message: Message) -> Record | None:
         if "ready" in message:
@@ -145,8 +143,7 @@ class Crew:
             if "epoch" not in message:
                 worker.index = None
                 return outcome(spec, message)
-            if self.watcher is not None:
-                self.watcher.epoch(spec, message["epoch"])
+            self.watcher.epoch(spec, message["epoch"])
         return None
 
     def _replace(self, worker: WorkerProcess) -> Record | None:

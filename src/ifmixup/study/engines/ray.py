@@ -78,13 +78,10 @@ class RayEngine:
         os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "Raylet is terminated|marked dead")
         ray = import_extra("ray", "ray")
         with self._connected(ray):
-            for found in self._work(ray, tasks, data, watcher):
-                if watcher is not None:
-                    watcher.finished(found)
-                yield found
+            yield from self._work(ray, tasks, data, watcher or Watcher())
 
     def _work(
-        self, ray: ModuleType, tasks: Sequence[Task], data: PackedDataset, watcher: Watcher | None
+        self, ray: ModuleType, tasks: Sequence[Task], data: PackedDataset, watcher: Watcher
     ) -> Generator[Record, None, None]:
         # Ray's own retries are off: they have no end for a run that is out of memory.
         remote = ray.remote(_perform).options(
@@ -102,7 +99,7 @@ class RayEngine:
                     index = waiting.popleft()
                     flying[remote.remote(engine.order(tasks[index], self.device), shared)] = index
                 for reference in islice(flying, slots):
-                    if watcher is not None and reference not in begun:
+                    if reference not in begun:
                         watcher.started(tasks[flying[reference]][0])
                     begun.add(reference)
                 (reference,), _ = ray.wait(list(flying), num_returns=1)
@@ -115,6 +112,7 @@ class RayEngine:
                         waiting.appendleft(index)
                         continue
                     found = engine.lost(spec, type(found).__name__, tries[index], found)
+                watcher.finished(found)
                 yield found
         finally:
             with suppress(Exception):  # the cluster may be gone
