@@ -98,8 +98,11 @@ def study_table(comparison: Comparison) -> Table:
 def table_notes(comparison: Comparison) -> list[str]:
     """What must be read with the numbers of a study."""
     rows = comparison.rows
-    said = [f"ours: {metric_title(rows)}, mean ± standard deviation over {_spread(comparison)}."]
-    said += notes(rows)
+    repeated = any(not math.isnan(row.reading.std_over_repeats) for row in rows)
+    spread = "folds"
+    if repeated and experiment_of(comparison.study) is not None:
+        spread = "repeats, as the paper's, or over folds where there is one repeat"
+    said = [f"ours: {metric_title(rows)}, mean ± standard deviation over {spread}.", *notes(rows)]
     missing = sum(line.row is None for line in lines(comparison))
     if missing:
         said.append(f"{missing} of {len(comparison.study.trials)} trials are not run yet.")
@@ -234,13 +237,6 @@ def _paper_score(row: Row) -> str:
         return row.score_text()
     star = "*" if row.reading.optimistic else ""
     return f"{row.text(row.reading.mean)} ± {row.text(repeats)}{star}"
-
-
-def _spread(comparison: Comparison) -> str:
-    repeated = any(not math.isnan(row.reading.std_over_repeats) for row in comparison.rows)
-    if experiment_of(comparison.study) is None or not repeated:
-        return "folds"
-    return "repeats, as the paper's, or over folds where there is one repeat"
 
 
 def _pairs(comparison: Comparison, protocol: str) -> dict[str, _Pair]:

@@ -115,9 +115,10 @@ def halve(study: Study, store: Store, execute: Execute) -> Study:
         execute([spec for trial in short.values() for specs in trial.specs() for spec in specs])
         for i, trial in short.items():
             rung = plans[i][number]
-            scores = [
-                score(trial.protocol, _done(store, keys), folds=rung.folds) for keys in trial.keys
-            ]
+            scores = []
+            for keys in trial.keys:
+                done = [r.result for r in store.get(keys).values() if r.result is not None]
+                scores.append(score(trial.protocol, done, folds=rung.folds))
             kept = tuple(left[i].candidates[index] for index in select(scores, rung.keep))
             left[i] = replace(left[i], candidates=kept, keys=())
     return replace(study, trials=tuple(left))
@@ -156,7 +157,3 @@ def _shortened(trial: Trial, rung: Rung) -> Trial:
 def _first_repeat(trial: Trial) -> list[tuple[int, int, str]]:
     """The folds of the first repeat, which the rungs before the last are run on."""
     return [fold for fold in trial.folds if fold[0] == trial.folds[0][0]]
-
-
-def _done(store: Store, keys: Sequence[str]) -> list[RunResult]:
-    return [r.result for r in store.get(keys).values() if r.result is not None]

@@ -167,10 +167,8 @@ class Store:
 
 
 def _connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
-    """Open the database at ``path``; unless ``read_only``, make it where it is missing.
-
-    Raises:
-        StoreError: If the file is not a database of ours, which is then left as it is.
+    """Open the database at ``path``, and make it where it is missing unless ``read_only``; a file
+    that is not ours is left as it is.
     """
     with explained(path):
         new = not path.exists() or not path.stat().st_size
@@ -210,28 +208,21 @@ def _connect_to_write(path: Path, new: bool) -> sqlite3.Connection:
     return connection
 
 
-def _connect_to_read(path: Path) -> sqlite3.Connection:
+def _connect_to_read(path: Path, options: str = "") -> sqlite3.Connection:
     """Open without writing, also where nothing can be written, and check that it is ours."""
-    address = f"{path.resolve().as_uri()}?mode=ro"
-    # A log that is not empty holds runs; without one the file itself is all there is.
-    logs = (path.with_name(f"{path.name}-{kind}") for kind in ("wal", "journal"))
-    whole = not any(log.exists() and log.stat().st_size for log in logs)
-    trouble: sqlite3.Error | None = None
-    for options in ("", "&immutable=1") if whole else ("",):
-        connection = sqlite3.connect(
-            address + options, uri=True, timeout=BUSY_SECONDS, isolation_level=None
-        )
-        try:
-            _check_ours(connection, path)
-            return connection
-        except sqlite3.Error as error:
-            connection.close()
-            trouble = error
-        except StoreError:
-            connection.close()
+    address = f"{path.resolve().as_uri()}?mode=ro{options}"
+    connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        _check_ours(connection, path)
+    except BaseException as error:
+        connection.close()
+        # A log that is not empty holds runs; without one the file itself is all there is.
+        logs = (path.with_name(f"{path.name}-{kind}") for kind in ("wal", "journal"))
+        whole = not any(log.exists() and log.stat().st_size for log in logs)
+        if options or not whole or not isinstance(error, sqlite3.Error):
             raise
-    assert trouble is not None
-    raise trouble
+        return _connect_to_read(path, "&immutable=1")
+    return connection
 
 
 def _check_ours(connection: sqlite3.Connection, path: Path) -> None:

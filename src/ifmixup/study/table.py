@@ -84,13 +84,8 @@ def grouped_table(
     notes: str,
     title: str | None = None,
 ) -> RichTable:
-    """A table for a terminal: rows stand together under the name of their group.
-
-    Args:
-        columns: Its columns.
-        rows: The group of each row, as the texts of a line of its own, its cells and its style.
-        notes: What must be read with it.
-        title: What it shows.
+    """A table for a terminal: rows, each with its group, cells and style, stand together under a
+    line that names their group.
     """
     from rich import box
     from rich.table import Table as RichTable
@@ -135,12 +130,8 @@ def metric_text(metric: str, value: float, size: float, *, sign: bool = False) -
 
 
 def difference_text(found: Difference, metric: str = "accuracy", size: float = math.nan) -> str:
-    """A difference and its 95 % interval: ``+1.2 [−0.4, +2.8]``.
-
-    Args:
-        found: The difference.
-        metric: What it is in; a fraction is written in points.
-        size: What another metric's decimals follow from, such as the mean itself.
+    """A difference and its 95 % interval: ``+1.2 [−0.4, +2.8]``; a fraction is written in points,
+    another metric with the decimals that ``size`` needs, such as the mean itself.
     """
     mean, low, high = (
         metric_text(metric, value, size, sign=True) for value in (found.mean, found.low, found.high)

@@ -14,7 +14,7 @@ import torch
 from ifmixup.errors import InputError
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run_spec import Fold, RunSpec
-from ifmixup.training.task import metric_of, validation_score
+from ifmixup.training.task import best_epoch, metric_of
 from ifmixup.training.trainer import Trainer
 
 
@@ -73,22 +73,16 @@ def run(
             **{part: fold.indices(part) for part in ("train", "validation", "test")},
             seed=spec.run_seed,
         )
-        best: tuple[float, float] | None = None
-        chosen: dict[str, float] = {}
+        tested = []
         while trainer.epoch < spec.settings.epochs:
             trainer.run_epoch()
-            if fold.validation:
-                now = validation_score(trainer.curves)
-                if best is None or now > best:
-                    best, chosen = now, trainer.latest["test"]
+            tested.append(trainer.latest["test"])
             if each_epoch is not None:
                 each_epoch(trainer.epoch)
+    chosen = tested[best_epoch(trainer.curves)] if fold.validation else {}
     return RunResult(
         curves=trainer.curves,
-        metrics={
-            **trainer.latest["test"],
-            **{f"chosen_{name}": value for name, value in chosen.items()},
-        },
+        metrics={**tested[-1], **{f"chosen_{name}": value for name, value in chosen.items()}},
         seconds=trainer.seconds,
         prepare_seconds=trainer.prepare_seconds,
     )

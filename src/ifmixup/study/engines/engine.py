@@ -60,14 +60,13 @@ def perform(
     answer: Message = {"host": socket.gethostname(), "versions": versions()}
     try:
         spec = RunSpec.of(message["spec"])
-        _adopt(spec, message["classes"])
-        result = run(
-            spec,
-            data,
-            Fold.of(message["fold"]),
-            device=message["device"],
-            each_epoch=each_epoch,
-        )
+        if message["classes"] is not None:
+            foreigners = [each for each in (spec.model, spec.method) if foreign(each)]
+            classes = unpickle_classes(base64.b64decode(message["classes"]))
+            for each, cls in zip(foreigners, classes, strict=True):
+                adopt(each, cls)
+        fold = Fold.of(message["fold"])
+        result = run(spec, data, fold, device=message["device"], each_epoch=each_epoch)
     except BaseException as error:  # a run may fail in any way, and the next one has to go on
         return {**answer, "error": str(error), "kind": type(error).__name__}
     return {**answer, "result": vars(result)}
@@ -90,17 +89,6 @@ def lost(spec: RunSpec, what: str, tries: int, reason: object) -> Record:
 @lru_cache(maxsize=64)
 def _pickled(model: ClassSpec, method: ClassSpec) -> str | None:
     """The user's classes of a run as text; None where both are ours."""
-    found = [
-        find_class(kind, spec)
-        for kind, spec in (("model", model), ("method", method))
-        if foreign(spec)
-    ]
+    specs = {"model": model, "method": method}
+    found = [find_class(kind, spec) for kind, spec in specs.items() if foreign(spec)]
     return base64.b64encode(pickle_classes(found)).decode("ascii") if found else None
-
-
-def _adopt(spec: RunSpec, classes: str | None) -> None:
-    if classes is None:
-        return
-    specs = [each for each in (spec.model, spec.method) if foreign(each)]
-    for each, cls in zip(specs, unpickle_classes(base64.b64decode(classes)), strict=True):
-        adopt(each, cls)

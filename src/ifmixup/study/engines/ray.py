@@ -87,7 +87,9 @@ class RayEngine:
         remote = ray.remote(_perform).options(
             num_cpus=self.needs["CPU"], num_gpus=self.needs["GPU"], max_retries=0
         )
-        shared = ray.put(_to_arrays(data))
+        # Ray's workers read arrays in shared memory, without a copy.
+        values = data.to(torch.device("cpu")).to_dict()
+        shared = ray.put(_converted(values, Tensor, Tensor.numpy))
         waiting = deque(range(len(tasks)))
         flying: dict[Any, int] = {}
         begun: set[Any] = set()
@@ -182,11 +184,6 @@ def _perform(message: Message, arrays: dict[str, Any]) -> Message:
         warnings.filterwarnings("ignore", "The given NumPy array is not writable")
         values = _converted(arrays, np.ndarray, torch.from_numpy)
     return engine.perform(message, PackedDataset.of(values))
-
-
-def _to_arrays(data: PackedDataset) -> dict[str, Any]:
-    """Tensors as arrays, which Ray's workers read in shared memory, without a copy."""
-    return _converted(data.to(torch.device("cpu")).to_dict(), Tensor, Tensor.numpy)
 
 
 def _converted(values: Any, kind: type, convert: Callable[[Any], Any]) -> Any:
