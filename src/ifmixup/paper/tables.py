@@ -81,7 +81,8 @@ def study_table(comparison: Comparison) -> Table:
     head += ["last epoch"]
     head += ["to baseline [95 %]", "verdict"] * compared
     head += ["runs x epochs"]
-    rows = [[_text(line, name, of_paper) for name in head] for line in found]
+    texts = [_texts(line, of_paper) for line in found]
+    rows = [[each.get(name, UNKNOWN) for name in head] for each in texts]
     bold = {(i, len(names)) for i, line in enumerate(found) if line.row and line.row.best}
     starts = {i for i in range(1, len(found)) if found[i].trial.data != found[i - 1].trial.data}
     return Table(
@@ -206,37 +207,24 @@ def main_table(comparisons: Sequence[Comparison]) -> Table | None:
     return Table(_MAIN_HEAD, rows, names=2, notes=said)
 
 
-def _text(line: Line, name: str, of_paper: bool) -> str:
+def _texts(line: Line, of_paper: bool) -> dict[str, str]:
+    """What is known of a line, by column."""
     trial, row, printed = line.trial, line.row, line.published
-    if name in _NAMES:
-        return str(getattr(trial, name))
-    if name == "variant":
-        return trial.name
-    if name == "published":
-        std = "" if printed is None or printed.std is None else f" ± {percent(printed.std)}"
-        return UNKNOWN if printed is None else f"{percent(printed.mean)}{std}"
+    texts = {name: str(getattr(trial, name)) for name in _NAMES} | {"variant": trial.name}
+    if printed is not None:
+        std = "" if printed.std is None else f" ± {percent(printed.std)}"
+        texts["published"] = f"{percent(printed.mean)}{std}"
     if row is None:
-        return NOT_RUN if name == "ours" else UNKNOWN
-    if name == "ours":
-        return _paper_score(row) if of_paper else row.score_text()
-    if name == "difference":
-        return UNKNOWN if line.to_published is None else percent(line.to_published, sign=True)
-    if name == "last epoch":
-        return row.text(row.reading.last_mean)
-    if name == "to baseline [95 %]":
-        return row.difference_text()
-    if name == "verdict":
-        return row.verdict or ""
-    return f"{row.reading.runs} x {trial.epochs}"
-
-
-def _paper_score(row: Row) -> str:
-    """Mean and standard deviation over repeats, as the paper prints it; over folds with one."""
-    repeats = row.reading.std_over_repeats
-    if math.isnan(repeats):
-        return row.score_text()
-    star = "*" if row.reading.optimistic else ""
-    return f"{row.text(row.reading.mean)} ± {row.text(repeats)}{star}"
+        return texts | {"ours": NOT_RUN}
+    if line.to_published is not None:
+        texts["difference"] = percent(line.to_published, sign=True)
+    return texts | {
+        "ours": row.score_text(over_repeats=of_paper),
+        "last epoch": row.text(row.reading.last_mean),
+        "to baseline [95 %]": row.difference_text(),
+        "verdict": row.verdict or "",
+        "runs x epochs": f"{row.reading.runs} x {trial.epochs}",
+    }
 
 
 def _pairs(comparison: Comparison, protocol: str) -> dict[str, _Pair]:

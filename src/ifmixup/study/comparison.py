@@ -7,7 +7,7 @@ import html
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -97,9 +97,14 @@ class Row:
         """A number of the metric: a fraction in per cent, an error in its own units."""
         return metric_text(self.metric, value, self.reading.mean, sign=sign)
 
-    def score_text(self) -> str:
-        """Mean and standard deviation over folds, with a star if optimistic."""
-        std = self.reading.std_over_folds
+    def score_text(self, *, over_repeats: bool = False) -> str:
+        """Mean and standard deviation over folds, with a star if optimistic.
+
+        Args:
+            over_repeats: The deviation is over repeats, as the paper's, if there are several.
+        """
+        std = self.reading.std_over_repeats if over_repeats else math.nan
+        std = self.reading.std_over_folds if math.isnan(std) else std
         spread = "" if math.isnan(std) else f" ± {self.text(std)}"
         return f"{self.text(self.reading.mean)}{spread}{'*' if self.reading.optimistic else ''}"
 
@@ -314,37 +319,23 @@ class Comparison:
         return text.getvalue()
 
     def _table(self) -> Table:
-        head = (
-            "dataset",
-            "model",
-            "method",
-            "protocol",
-            f"{metric_title(self.rows)} ± folds",
-            "± repeats",
-            "last epoch",
-            "difference [95 %]",
-            "verdict",
-            "runs",
-        )
-        rows = [
-            (
-                row.trial.dataset,
-                row.trial.model,
-                row.trial.method,
-                row.trial.protocol,
-                row.score_text(),
-                row.text(row.reading.std_over_repeats),
-                row.text(row.reading.last_mean),
-                row.difference_text(),
-                row.verdict or "",
-                f"{row.reading.runs} ({row.failed} failed)"
-                if row.failed
-                else str(row.reading.runs),
-            )
-            for row in self.rows
-        ]
+        columns: dict[str, Callable[[Row], str]] = {
+            "dataset": lambda row: row.trial.dataset,
+            "model": lambda row: row.trial.model,
+            "method": lambda row: row.trial.method,
+            "protocol": lambda row: row.trial.protocol,
+            f"{metric_title(self.rows)} ± folds": Row.score_text,
+            "± repeats": lambda row: row.text(row.reading.std_over_repeats),
+            "last epoch": lambda row: row.text(row.reading.last_mean),
+            "difference [95 %]": Row.difference_text,
+            "verdict": lambda row: row.verdict or "",
+            "runs": lambda row: (
+                f"{row.reading.runs}" + f" ({row.failed} failed)" * bool(row.failed)
+            ),
+        }
+        rows = [[text(row) for text in columns.values()] for row in self.rows]
         bold = {(i, 4) for i, row in enumerate(self.rows) if row.best}
-        return Table(head, rows, names=4, notes=notes(self.rows), bold=bold)
+        return Table(list(columns), rows, names=4, notes=notes(self.rows), bold=bold)
 
 
 FORMATS = {"text": ".txt", "csv": ".csv", "markdown": ".md", "latex": ".tex", "json": ".json"}
