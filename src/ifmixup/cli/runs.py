@@ -84,11 +84,11 @@ def runs(
         return 0 if complete else 1
 
     with Store(folder, read_only=True) as store:
-        records = list(store.records(curves=False, **wanted))
+        records = list(store.records(**wanted, curves=False))  # type: ignore[arg-type]
         if not records:
             _check_filters(store, wanted)
         if export is not None:
-            found = store.records(**wanted)
+            found = store.records(**wanted)  # type: ignore[arg-type]
             count = exchange.export(map(exchange.thinned, found) if thin else found, export)
             console.print(f"Exported {count} runs to {export}.")
         else:

@@ -18,35 +18,26 @@ RATIOS = ((1.0, 1.0), (2.0, 2.0), (5.0, 1.0), (10.0, 1.0), (20.0, 1.0))
 
 @dataclass(frozen=True)
 class Variant:
-    """A column of a table, or a bar of a figure.
-
-    Attributes:
-        changes: The settings and options that this variant is about. They are not searched.
-        against: The variant that it is compared with; None: with none.
-    """
+    """A column of a table, or a bar of a figure."""
 
     name: str
     model: str
     method: str
-    changes: Mapping[str, Any] = field(default_factory=dict)
-    against: str | None = None
+    changes: Mapping[str, Any] = field(default_factory=dict)  # what it is about: not searched
+    against: str | None = None  # the variant that it is compared with
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A table or a figure.
+    """A table, or a figure: the paper draws it as bars and prints no numbers.
 
-    Attributes:
-        datasets: Its rows, or the panels of a figure.
-        variants: Its columns, or the bars of a panel.
-        is_figure: Whether the paper draws it as bars and prints no numbers. The variants of a
-            figure are named ``"method, value"``.
+    The variants of a figure are named ``"method, value"``.
     """
 
     name: str
     title: str
-    datasets: tuple[str, ...]
-    variants: tuple[Variant, ...]
+    datasets: tuple[str, ...]  # its rows, or the panels of a figure
+    variants: tuple[Variant, ...]  # its columns, or the bars of a panel
     is_figure: bool = False
 
 

@@ -33,25 +33,15 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class Table:
-    """Texts in rows, for a README or a paper.
-
-    Attributes:
-        head: The names of the columns.
-        rows: The texts.
-        names: The first so many columns are names, to the left; the others numbers, to the right.
-        title: What it shows.
-        notes: What must be read with it.
-        bold: The (row, column) that stand out.
-        rules: The rows that a line is drawn above.
-    """
+    """Texts in rows, for a README or a paper."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
-    names: int = 1
+    names: int = 1  # so many columns are names, to the left; the others are numbers, to the right
     title: str = ""
-    notes: Sequence[str] = ()
-    bold: Collection[tuple[int, int]] = ()
-    rules: Collection[int] = ()
+    notes: Sequence[str] = ()  # what must be read with it
+    bold: Collection[tuple[int, int]] = ()  # the (row, column) that stand out
+    rules: Collection[int] = ()  # the rows that a line is drawn above
 
     def markdown(self) -> str:
         """As Markdown; texts are escaped."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch
-from torch import Tensor, nn
-from torch_geometric.data import Data
+from torch import Tensor
 
 from ifmixup.augment import Method
 from ifmixup.batch import from_batch, to_batch
@@ -39,15 +38,10 @@ def preflight(settings: Settings, model: ClassSpec, method: ClassSpec, data: Pac
         _check_requirements(trainer, model)
         if foreign(model) and trainer.method.weights_edges:
             batch = to_batch(trainer.data.graphs)
-            if batch.edge_index.size(1):
-                check_model(trainer.model, batch, call=_call)
+            if batch.edge_index.size(1):  # as a training calls it, with edge_attr and node_weight
+                check_model(trainer.model, batch, call=lambda m, b: GraphsModel(m)(from_batch(b)))
         if foreign(model) or foreign(method):
             trainer.run_epoch()
-
-
-def _call(model: nn.Module, batch: Data) -> Tensor:
-    """As a training calls it: ``edge_attr`` and ``node_weight`` too, where ``forward`` has them."""
-    return GraphsModel(model)(from_batch(batch))
 
 
 def _few(data: PackedDataset) -> Tensor:

@@ -21,18 +21,12 @@ class Scaling:
     A mean of 0 and a deviation of 1 leave a column alone: features of 0 and 1, and targets that are
     classes or labels. Of a column that is the same on all training nodes only the mean is taken
     off. Values are doubles, on the CPU, until they are standardised.
-
-    Attributes:
-        x_mean: Of the node features, ``[F]``.
-        x_std: Their deviations, ``[F]``.
-        y_mean: Of the targets, ``[T]``.
-        y_std: Their deviations, ``[T]``: one unit of what a model gives is so much of the target.
     """
 
-    x_mean: Tensor
+    x_mean: Tensor  # of the node features, [F]
     x_std: Tensor
-    y_mean: Tensor
-    y_std: Tensor
+    y_mean: Tensor  # of the targets, [T]
+    y_std: Tensor  # one unit of what a model gives is so much of the target
 
     @staticmethod
     def fit(data: PackedDataset, train: Tensor) -> Scaling:

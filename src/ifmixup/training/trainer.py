@@ -154,15 +154,11 @@ class Trainer:
     def outputs(self, name: str) -> list[Tensor]:
         """What the model gives for the batches of ``validation`` or ``test``."""
         self.model.eval()
-        found = []
-        with (
-            torch.inference_mode(),
-            user_code(f"{self.model_spec.class_name}.forward", type(self.model)),
-        ):
+        found, step = [], f"{self.model_spec.class_name}.forward"
+        with torch.inference_mode(), user_code(step, type(self.model)):
             for inputs, _ in self.evaluated[name]:
-                x, edge_index, edge_weight, batch, *_ = inputs.values()
-                named = dict(list(inputs.items())[4:])
-                found.append(self.model(x, edge_index, edge_weight, batch, **named))
+                first, named = list(inputs.values())[:4], dict(list(inputs.items())[4:])
+                found.append(self.model(*first, **named))
         return found
 
     def state_dict(self) -> dict[str, Any]:
