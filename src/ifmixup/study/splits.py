@@ -63,8 +63,12 @@ class Splits:
         target = Path(path)
         head = {"dataset": self.dataset, "data": self.data, "seed": self.seed}
         lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
-        body = ",\n".join(_fold_text(each) for each in self.folds)
-        text = "\n".join(["{", *lines, ' "folds": [', body, " ]", "}", ""])
+        folds = []
+        for each in self.folds:
+            parts = [f'   "{part}": {json.dumps(getattr(each, part))}' for part in PARTS]
+            start = f'  {{"repeat": {each.repeat}, "fold": {each.fold}'
+            folds.append(",\n".join([start, *parts]) + "}")
+        text = "\n".join(["{", *lines, ' "folds": [', ",\n".join(folds), " ]", "}", ""])
         try:
             with atomically(target) as unfinished:
                 unfinished.write_text(text, encoding="utf-8")
@@ -253,8 +257,3 @@ def _stratified_tenth(
         count = min(max(1, round(len(members) / 10)), len(members) - 1)
         taken.append(chance.permutation(members)[:count])
     return np.concatenate(taken)
-
-
-def _fold_text(each: Fold) -> str:
-    lists = ",\n".join(f'   "{part}": {json.dumps(getattr(each, part))}' for part in PARTS)
-    return f'  {{"repeat": {each.repeat}, "fold": {each.fold},\n{lists}}}'

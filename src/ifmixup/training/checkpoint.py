@@ -25,8 +25,7 @@ class Checkpoint:
             :meth:`PackedDataset.describe <ifmixup.training.packed.PackedDataset.describe>` gives,
             ``settings`` how it was trained, ``model`` and ``method`` the classes and their options
             (:class:`~ifmixup.components.ClassSpec`; never code), ``versions`` what was installed,
-            ``measured`` the metrics on graphs that were held out; see
-            :func:`ifmixup.training.fit.describe`.
+            ``measured`` the metrics on graphs that were held out.
         state: What :meth:`Trainer.state_dict <ifmixup.training.trainer.Trainer.state_dict>` gave:
             ``model`` has the weights, ``scaling`` what features and values were standardised by.
     """
