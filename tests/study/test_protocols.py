@@ -61,7 +61,7 @@ def test_holdout_chooses_for_each_fold_and_looks_at_test_at_one_point():
     assert reading.scores == {(0, 0): 0.2, (0, 1): 0.6}
     assert reading.last == {(0, 0): 0.3, (0, 1): 0.6}
     assert reading.chosen == {(0, 0): Choice(0, 2), (0, 1): Choice(1, 3)}
-    assert (reading.protocol, reading.optimistic) == ("holdout", False)
+    assert not reading.optimistic
     assert (reading.runs, reading.missing) == (4, {})
 
 
@@ -217,7 +217,7 @@ TWO_REPEATS = {(0, 0): 0.5, (0, 1): 0.7, (1, 0): 0.8, (1, 1): 1.0}
 
 
 def reading_of(scores, last=None):
-    return Reading("holdout", "accuracy", scores, last or {}, {}, len(scores), optimistic=False)
+    return Reading("accuracy", scores, last or {}, {}, len(scores), optimistic=False)
 
 
 def test_mean_and_both_deviations():

@@ -43,7 +43,6 @@ class Reading:
     """What one trial reached on the test folds, fold by fold.
 
     Attributes:
-        protocol: ``holdout``, ``paper`` or ``last``.
         metric: What the numbers are: ``accuracy``, ``roc_auc``, ``average_precision`` or ``mae``.
         scores: By (repeat, fold), at the chosen setting and epoch.
         last: By (repeat, fold), at the last epoch of the chosen setting: no epoch is chosen.
@@ -55,7 +54,6 @@ class Reading:
         undefined: The (repeat, fold) where the metric is not defined, which have no score.
     """
 
-    protocol: str
     metric: str
     scores: dict[Pair, float]
     last: dict[Pair, float]
@@ -127,7 +125,6 @@ def read(candidates: Sequence[Results], protocol: str, pairs: Collection[Pair]) 
     curves = {pair: _test_curve(candidates[p.candidate][pair]) for pair, p in points.items()}
     curve = {pair: values for pair, values in curves.items() if defined(values)}
     return Reading(
-        protocol=protocol,
         metric=metric,
         scores={pair: curve[pair][points[pair].epoch - 1] for pair in curve},
         last={pair: values[-1] for pair, values in curve.items()},

@@ -19,36 +19,29 @@ APPLICATION_ID = int.from_bytes(b"ifmx", "big")
 SCHEMA = 2
 BUSY_SECONDS = 60.0
 
-_COLUMNS = (
-    "key, dataset, model, method, repeat, fold, spec, status, metrics, error, seconds, "
-    "prepare_seconds, versions, host, finished_at"
-)  # all but the curves, which are large
-_TABLE = """
-CREATE TABLE runs (
-    key TEXT NOT NULL PRIMARY KEY,
-    dataset TEXT NOT NULL,
-    model TEXT NOT NULL,
-    method TEXT NOT NULL,
-    repeat INTEGER NOT NULL,
-    fold INTEGER NOT NULL,
-    spec TEXT NOT NULL,
-    status TEXT NOT NULL CHECK (status IN ('done', 'failed')),
-    curves BLOB,
-    metrics TEXT,
-    error TEXT,
-    seconds REAL,
-    prepare_seconds REAL,
-    versions TEXT NOT NULL,
-    host TEXT NOT NULL,
-    finished_at TEXT NOT NULL
-)
-"""
+_COLUMNS = {
+    "key": "TEXT NOT NULL PRIMARY KEY",
+    "dataset": "TEXT NOT NULL",
+    "model": "TEXT NOT NULL",
+    "method": "TEXT NOT NULL",
+    "repeat": "INTEGER NOT NULL",
+    "fold": "INTEGER NOT NULL",
+    "spec": "TEXT NOT NULL",
+    "status": "TEXT NOT NULL CHECK (status IN ('done', 'failed'))",
+    "curves": "BLOB",
+    "metrics": "TEXT",
+    "error": "TEXT",
+    "seconds": "REAL",
+    "prepare_seconds": "REAL",
+    "versions": "TEXT NOT NULL",
+    "host": "TEXT NOT NULL",
+    "finished_at": "TEXT NOT NULL",
+}
 # A done run stays as it is. A failed one gives way to a done one, and to another failure if that
 # came later; :always says that this one did, whatever the clocks of two machines say.
-_NAMES = [*_COLUMNS.split(", "), "curves"]
 _PUT = f"""
-INSERT INTO runs ({", ".join(_NAMES)}) VALUES ({", ".join(f":{name}" for name in _NAMES)})
-ON CONFLICT (key) DO UPDATE SET {", ".join(f"{n} = excluded.{n}" for n in _NAMES[1:])}
+INSERT INTO runs ({", ".join(_COLUMNS)}) VALUES ({", ".join(f":{name}" for name in _COLUMNS)})
+ON CONFLICT (key) DO UPDATE SET {", ".join(f"{n} = excluded.{n}" for n in [*_COLUMNS][1:])}
 WHERE runs.status = 'failed'
     AND (:always OR excluded.status = 'done' OR excluded.finished_at > runs.finished_at)
 """
@@ -152,9 +145,9 @@ class Store:
         self.close()
 
     def _records(self, where: str, values: Any, curves: bool) -> Iterator[Record]:
-        columns = f"{_COLUMNS}, curves" if curves else _COLUMNS
+        columns = (name for name in _COLUMNS if curves or name != "curves")  # which are large
         with explained(self.path):
-            query = f"SELECT {columns} FROM runs WHERE {where}"
+            query = f"SELECT {', '.join(columns)} FROM runs WHERE {where}"
             for row in self._connection.execute(query, values):
                 try:
                     yield Record.of_row(dict(row))
@@ -191,7 +184,8 @@ def _connect_to_write(path: Path, new: bool) -> sqlite3.Connection:
             # One transaction, unless another process has just done so.
             connection.execute("BEGIN EXCLUSIVE")
             if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-                connection.execute(_TABLE)
+                columns = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
+                connection.execute(f"CREATE TABLE runs ({columns})")
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {SCHEMA}")
             connection.execute("COMMIT")
