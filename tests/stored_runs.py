@@ -113,15 +113,7 @@ def study_of(
                     )
                     against = None if method is base else f"{model.name} {base.name}"
                     trials.append(
-                        make_trial(
-                            model,
-                            method,
-                            data,
-                            splits,
-                            candidates,
-                            protocol=protocol,
-                            against=against,
-                        )
+                        make_trial(data, splits, candidates, protocol=protocol, against=against)
                     )
     name = name or datasets[0]
     return Study(name, title or f"{name}: a study", metric, tuple(trials), tuple(notes))

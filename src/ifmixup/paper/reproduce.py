@@ -133,8 +133,6 @@ def plan(
             for protocol in dict.fromkeys(protocols):
                 for variant in mine:
                     trial = make_trial(
-                        resolve("model", variant.model),
-                        resolve("method", variant.method),
                         *data[name],
                         _candidates(variant, data[name][0], scale.epochs, search, changes),
                         protocol=protocol,

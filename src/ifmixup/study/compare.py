@@ -172,14 +172,7 @@ def plan(
                 against = None if method is baseline else f"{model.name} {baseline.name}"
                 trials.append(
                     make_trial(
-                        model,
-                        method,
-                        data,
-                        splits,
-                        candidates,
-                        protocol=protocol,
-                        seed=seed,
-                        against=against,
+                        data, splits, candidates, protocol=protocol, seed=seed, against=against
                     )
                 )
     called = name or data.name

@@ -15,7 +15,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
-from ifmixup.components import ClassSpec, Component
+from ifmixup.components import ClassSpec
 from ifmixup.errors import InputError, StoreError, unknown_name
 from ifmixup.safe_io import atomically
 from ifmixup.study.protocols import Pair, needs_validation
@@ -236,8 +236,6 @@ class Study:
 
 
 def make_trial(
-    model: Component,
-    method: Component,
     data: PackedDataset,
     splits: Splits,
     candidates: Sequence[Candidate],
@@ -248,10 +246,11 @@ def make_trial(
     against: str | None = None,
 ) -> Trial:
     """A :class:`Trial` on the folds of ``splits``; its name is by default by model and method."""
+    model, method = candidates[0].model.name, candidates[0].method.name
     return Trial(
-        name=name or f"{model.name} {method.name}",
-        model=model.name,
-        method=method.name,
+        name=name or f"{model} {method}",
+        model=model,
+        method=method,
         dataset=data.name,
         data=data.fingerprint,
         protocol=protocol,
