@@ -115,6 +115,20 @@ def same_names(what: str, given: Mapping[str, Any], known: Iterable[str]) -> Non
         raise InputError(f"{what} has {short(sorted(map(str, unknown)))}, which is not known.")
 
 
+def as_dict(value: Any) -> dict[str, Any]:
+    """``value`` if it is an object of JSON."""
+    if not isinstance(value, dict):
+        raise InputError(f"{short(value)} is not an object of names and values")
+    return value
+
+
+def as_list(value: Any) -> list[Any]:
+    """``value`` if it is a list of JSON."""
+    if not isinstance(value, list):
+        raise InputError(f"{short(value)} is not a list")
+    return value
+
+
 def encode_number(value: float) -> float | str:
     """A number as JSON has it: one that is not finite is ``"nan"``, ``"inf"`` or ``"-inf"``."""
     return value if math.isfinite(value) else str(float(value))

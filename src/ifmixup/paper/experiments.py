@@ -26,47 +26,30 @@ _STEPS = {"steps_per_epoch": 26}
 
 @dataclass(frozen=True)
 class Variant:
-    """A column of a table, or a bar of a figure.
-
-    Attributes:
-        name: Its name in tables and in the published numbers.
-        model: The model.
-        method: The method.
-        changes: The settings and options that this variant is about. They are not searched.
-        against: The variant that it is compared with; None: with none.
-        seed: Added to the seed of the runs; the folds stay the same.
-    """
+    """A column of a table, or a bar of a figure."""
 
     name: str
     model: str
     method: str
-    changes: Mapping[str, Any] = field(default_factory=dict)
-    against: str | None = None
-    seed: int = 0
+    changes: Mapping[str, Any] = field(default_factory=dict)  # what it is about: not searched
+    against: str | None = None  # the variant that it is compared with
+    seed: int = 0  # added to that of the runs; the folds stay the same
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A table or a figure.
+    """A table, or a figure: the paper draws it as bars and prints no numbers.
 
-    Attributes:
-        name: Its name in ``ifmixup reproduce``.
-        title: What it shows.
-        datasets: Its rows, or the panels of a figure.
-        variants: Its columns, or the bars of a panel.
-        is_figure: Whether it is drawn as bars, and the paper prints no numbers. The variants of a
-            figure are named ``"method, value"``.
-        protocol: The only protocol that answers its question; None: any.
-        grid: Whether every setting of the paper's grid is run, and one is chosen.
+    The variants of a figure are named ``"method, value"``.
     """
 
     name: str
     title: str
-    datasets: tuple[str, ...]
-    variants: tuple[Variant, ...]
+    datasets: tuple[str, ...]  # its rows, or the panels of a figure
+    variants: tuple[Variant, ...]  # its columns, or the bars of a panel
     is_figure: bool = False
-    protocol: str | None = None
-    grid: bool = False
+    protocol: str | None = None  # the only one that answers its question; None: any
+    grid: bool = False  # whether every setting of the paper's grid is run
 
 
 def _every_method(model: str) -> tuple[Variant, ...]:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
 
 import torch
 
@@ -16,7 +15,7 @@ from ifmixup.errors import InputError
 from ifmixup.training.metrics import fit_temperature, metrics
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run_spec import Fold, RunSpec
-from ifmixup.training.task import metric_of, validation_score
+from ifmixup.training.task import best_epoch, metric_of
 from ifmixup.training.trainer import Trainer
 
 
@@ -47,10 +46,6 @@ class RunResult:
         """What the curves show: ``accuracy``, ``roc_auc``, ``average_precision`` or ``mae``."""
         return metric_of(self.curves)
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
-        return dict(vars(self))
-
 
 def run(
     spec: RunSpec,
@@ -66,7 +61,7 @@ def run(
 
     Args:
         spec: What to run.
-        data: The packed dataset.
+        data: The dataset.
         fold: Its graphs.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
         each_epoch: Called with the number of epochs done, after each.
@@ -80,21 +75,18 @@ def run(
             **{part: fold.indices(part) for part in ("train", "validation", "test")},
             seed=spec.run_seed,
         )
-        best: tuple[float, float] | None = None
-        chosen: dict[str, float] = {}
+        tested = []
         while trainer.epoch < spec.settings.epochs:
             trainer.run_epoch()
-            if fold.validation:
-                now = validation_score(trainer.curves)
-                if best is None or now > best:
-                    best, chosen = now, trainer.latest["test"]
+            tested.append(trainer.latest["test"])
             if each_epoch is not None:
                 each_epoch(trainer.epoch)
         scaled = _scaled(trainer) if fold.validation and data.task == "classes" else {}
+    chosen = tested[best_epoch(trainer.curves)] if fold.validation else {}
     return RunResult(
         curves=trainer.curves,
         metrics={
-            **trainer.latest["test"],
+            **tested[-1],
             **{f"chosen_{name}": value for name, value in chosen.items()},
             **scaled,
         },
