@@ -19,19 +19,12 @@ _SEED = 22133  # of the hash: with it the methods of the paper have different co
 
 @dataclass(frozen=True)
 class Series:
-    """Values that belong together and have one colour.
+    """Values that belong together and have one colour, ``#rrggbb``.
 
-    Attributes:
-        name: The name in the legend.
-        kind: ``bars`` and ``line`` have y over x, and ``low`` and ``high`` are an error bar or a
-            band; ``steps`` is the outline of a histogram; ``dots`` are points; ``mean`` is a mark
-            with the interval from ``low`` to ``high`` along x.
-        x: Numbers, or names for bars.
-        y: Numbers; in a panel with rows, the index of the row.
-        colour: As ``#rrggbb``.
-        low: See ``kind``.
-        high: See ``kind``.
-        hollow: Whether marks are outlines, for numbers that were published by others.
+    ``bars`` and ``line`` have y over x, and ``low`` and ``high`` are an error bar or a band;
+    ``steps`` is the outline of a histogram; ``dots`` are points; ``mean`` is a mark with the
+    interval from ``low`` to ``high`` along x. In a panel with rows, y is the index of the row.
+    Hollow marks are for numbers that were published by others.
     """
 
     name: str
@@ -48,14 +41,8 @@ class Series:
 class Panel:
     """One pair of axes.
 
-    Attributes:
-        title: The title above it.
-        series: What is drawn.
-        x_label: The label of the x axis.
-        y_label: The label of the y axis.
-        rows: Names of y = 0, 1, ... from the top down; empty if y is a number.
-        zero: Whether a line marks x = 0.
-        y_range: The range of y that is shown; None: all.
+    ``rows`` are the names of y = 0, 1, ... from the top down, empty if y is a number; ``zero`` is
+    whether a line marks x = 0.
     """
 
     title: str
@@ -69,13 +56,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Grid:
-    """Panels that share a legend.
-
-    Attributes:
-        name: The name of its file, without the ending.
-        title: What it shows, in words.
-        panels: The panels.
-    """
+    """Panels that share a legend; ``name`` is that of its file, without the ending."""
 
     name: str
     title: str
@@ -96,9 +77,6 @@ def colours(names: Iterable[str]) -> dict[str, str]:
 
     ``none`` is grey. A registered method has its own colour, the same in all studies unless two of
     a study would have the same one. Other names get the colours that are left, in their order.
-
-    Args:
-        names: All names of the study, in its order, so its charts agree.
     """
     ordered = list(dict.fromkeys(names))
     own = set(method_names()) - {"none"}

@@ -53,13 +53,7 @@ def explorer() -> Section:
 
 
 def mix_states(a: Data, b: Data, features: Features) -> dict[str, Any]:
-    """What the page's script needs: the plots' traces at every λ = step / STEPS.
-
-    Args:
-        a: The first graph.
-        b: The partner.
-        features: The features of both.
-    """
+    """What the page's script needs: the plots' traces at every λ = step / STEPS."""
     from ifmixup.report.draw.layout import fit
 
     whole = take_pair(a, b, 0.5)

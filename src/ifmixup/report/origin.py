@@ -40,7 +40,7 @@ def origin(studies: Studies) -> Section:
         title = "Settings and options that differ"
         rows = [_differing(shown, differ) for shown in studies.shown]
         head = [Entry("study"), Entry("dataset"), Entry("trial")]
-        inner = table([[*head, *(Entry(name, "number") for name in differ)]], rows, title)
+        inner = table([*head, *(Entry(name, "number") for name in differ)], rows, title)
         summary = element("summary", "By study, dataset and trial")
         parts += [element("h3", title), element("details", summary, inner)]
     parts.append(notes(studies.notes))
@@ -65,7 +65,7 @@ def _differing(shown: ShownStudy, names: list[str]) -> list[list[Entry]]:
 
 def _pairs(values: Mapping[str, str], caption: str) -> Html:
     rows = [[Entry(name, "name"), Entry(value, "number")] for name, value in values.items()]
-    return table([[Entry("name"), Entry("value", "number")]], [rows], caption)
+    return table([Entry("name"), Entry("value", "number")], [rows], caption)
 
 
 def _flat(config: Mapping[str, Any]) -> dict[str, str]:

@@ -13,13 +13,7 @@ from ifmixup.report.plotly_chart import figure
 
 
 def page(title: str, lead: str, sections: Sequence[tuple[Section, Sequence[Section]]]) -> str:
-    """The page.
-
-    Args:
-        title: Its title.
-        lead: The paragraph under the title.
-        sections: The sections, each with its subsections.
-    """
+    """The page: a title, a paragraph under it, and sections, each with its subsections."""
     offline = import_extra("plotly.offline", "report")
     bodies, contents = [], []
     for section, below in sections:

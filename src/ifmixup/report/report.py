@@ -66,17 +66,16 @@ def report(
 
 def sections(studies: Studies) -> list[tuple[Section, list[Section]]]:
     """The sections of the page, each with its subsections."""
-    found: list[tuple[Section, list[Section]]] = []
+    found: list[tuple[Section | None, list[Section]]] = [
+        (unknown_section(studies), []),
+        (summary(studies), []),
+    ]
     for shown in studies.shown:
         below = (make(shown) for make in _UNDER_A_TABLE)
         found.append((study_section(shown), [part for part in below if part is not None]))
-    first = (unknown_section(studies), summary(studies))
     last = (statistics(studies), graph_sizes(studies), explorer(), origin(studies))
-    return [
-        *((section, []) for section in first if section is not None),
-        *found,
-        *((section, []) for section in last if section is not None),
-    ]
+    found += [(section, []) for section in last]
+    return [(section, below) for section, below in found if section is not None]
 
 
 def save_tables(studies: Studies, folder: Path) -> list[Path]:

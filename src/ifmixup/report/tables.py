@@ -35,7 +35,7 @@ def summary(studies: Studies) -> Section | None:
     if not groups:
         return None
     head = [Entry("variant"), *(Entry(text, "number") for text in _SUMMARY)]
-    parts: list[Html] = [element("p", _ABOUT, class_="about"), table([head], groups, "Summary")]
+    parts: list[Html] = [element("p", _ABOUT, class_="about"), table(head, groups, "Summary")]
     return Section("summary", "What was found", parts)
 
 
@@ -65,7 +65,7 @@ def unknown_section(studies: Studies) -> Section | None:
     """Folders whose runs belong to no known study; None if there are none."""
     if not studies.unknown:
         return None
-    said = [element("p", text) for each in studies.unknown for text in each.told()]
+    said = [element("p", text) for text in studies.unknown]
     return Section("unknown", "Runs of unknown studies", said)
 
 
@@ -82,7 +82,7 @@ def statistics(studies: Studies) -> Section | None:
         [Entry(text, kind) for text, kind in zip(row, kinds, strict=True)] for row in (HEAD, *rows)
     )
     title = "statistics: The datasets"
-    return Section("statistics", title, [table([head], [body], title), notes(said)])
+    return Section("statistics", title, [table(head, [body], title), notes(said)])
 
 
 def _study_table(shown: ShownStudy) -> Html:
@@ -110,7 +110,7 @@ def _study_table(shown: ShownStudy) -> Html:
                 tint = min(1.0, abs(line.to_published) / _FULL_TINT)
             row.append(Entry(made.rows[i][j].replace(" x ", " × "), classes, tint))
         groups[group].append(row)
-    return table([head], groups.values(), shown.title)
+    return table(head, groups.values(), shown.title)
 
 
 def _kind(name: str) -> str:

@@ -32,14 +32,7 @@ def fit(
     *,
     num_dummies: int = 0,
 ) -> tuple[Points, float]:
-    """Lay out a graph in a box.
-
-    Args:
-        num_nodes: The number of nodes n.
-        edges: The two nodes of each edge.
-        width: The width of the box, in points.
-        height: The height of the box, in points.
-        num_dummies: How many of the nodes, the last ones, are dummy nodes.
+    """Lay out a graph in a box of points; the last ``num_dummies`` of its n nodes are dummy nodes.
 
     Returns:
         The positions ``[n, 2]`` from the lower left corner of the box, and the unit in points.
@@ -68,10 +61,7 @@ def fit(
 
 
 def lay_out(graph: nx.Graph) -> Points:
-    """The least cluttered of a few layouts of a connected graph.
-
-    Args:
-        graph: A connected graph of n ≥ 2 nodes, without self-loops.
+    """The least cluttered of a few layouts of a connected graph of n ≥ 2 nodes without self-loops.
 
     Returns:
         Positions ``[n, 2]`` in the order of ``graph.nodes``, the same on every call; no two are
@@ -87,9 +77,7 @@ def lay_out(graph: nx.Graph) -> Points:
 def clutter(points: Points, ends: NDArray[np.int64]) -> int:
     """How hard a drawing is to read: crossings, and twice the edges too near to other nodes.
 
-    Args:
-        points: Positions of the nodes ``[n, 2]``, in units.
-        ends: The two nodes of each edge, ``[E, 2]``.
+    ``points`` ``[n, 2]`` are in units; ``ends`` ``[E, 2]`` are the two nodes of each edge.
     """
     start, along = points[ends[:, 0]], points[ends[:, 1]] - points[ends[:, 0]]
     between = start[None] - start[:, None]

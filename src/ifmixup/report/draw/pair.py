@@ -115,8 +115,7 @@ def _node_weight(mixed: Data, sizes: tuple[int, int], lam: float) -> Tensor:
 
 
 def _weights(graph: Data) -> dict[tuple[int, int], float]:
-    sources, targets = graph.edge_index.tolist()
-    ends = zip(sources, targets, strict=True)
+    ends = zip(*graph.edge_index.tolist(), strict=True)
     return dict(zip(ends, graph.edge_weight.tolist(), strict=True))
 
 
