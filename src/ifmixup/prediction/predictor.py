@@ -193,9 +193,7 @@ class Predictor:
     def _outputs(self, model: GraphsModel, batch: list[Data], device: torch.device) -> Tensor:
         with torch.no_grad():
             graphs = from_batch(Batch.from_data_list(batch).to(device))
-            return self._meaning(model(graphs).cpu().double())  # not every device has doubles
-
-    def _meaning(self, out: Tensor) -> Tensor:
+            out = model(graphs).cpu().double()  # not every device has doubles
         if self.task == "classes":
             return out.softmax(1)
         return out.sigmoid() if self.task == "labels" else self.scaling.outputs(out)
