@@ -8,7 +8,7 @@ from typing import Annotated
 import tyro
 
 from ifmixup.cli.console import PlainConsole
-from ifmixup.cli.options import NO_DEFAULT, SourceOptions
+from ifmixup.cli.options import GROUP, NO_DEFAULT, SourceOptions
 from ifmixup.errors import DatasetError
 
 _CAPTION = (
@@ -24,7 +24,7 @@ def datasets(
     ] = None,
     *,
     root: Annotated[Path | None, NO_DEFAULT] = None,
-    options: Annotated[SourceOptions, tyro.conf.arg(name="")] = SourceOptions(),  # noqa: B008
+    options: Annotated[SourceOptions, GROUP] = SourceOptions(),  # noqa: B008
 ) -> int:
     """Print what a SOURCE holds; without one, list the paper's datasets that are here.
 

@@ -1,6 +1,6 @@
 """Options that several commands share, for tyro: settings, how a SOURCE is read, the engine.
 
-A command takes them as fields of its own options: ``Annotated[SourceOptions, arg(name="")]``.
+A command takes them as fields of its own options: ``Annotated[SourceOptions, GROUP]``.
 Nothing here imports torch, so ``--help`` is fast.
 """
 
@@ -35,6 +35,9 @@ def default(text: str) -> Any:
 
 NO_DEFAULT = tyro.conf.arg(help_behavior_hint="")
 """For an option whose default is None and means: not used."""
+
+GROUP = tyro.conf.arg(name="")
+"""For a group of options that are typed without the group's name."""
 
 Source = Annotated[
     str,
