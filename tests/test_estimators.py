@@ -179,7 +179,7 @@ class TestEarlyStopping:
         ("options", "message"),
         [
             ({"validation_fraction": 1.5}, "validation_fraction must lie between 0 and 1; got 1.5"),
-            ({"patience": 0}, "patience must be a number from 1; got 0"),
+            ({"patience": 0}, "patience must be at least 1 epoch, or None; got 0"),
         ],
     )
     def test_wrong_options(self, options, message):

@@ -172,8 +172,6 @@ class GraphEstimator(BaseEstimator):
             raise InputError(
                 f"validation_fraction must lie between 0 and 1; got {self.validation_fraction}."
             )
-        if not isinstance(self.patience, int | np.integer) or self.patience < 1:
-            raise InputError(f"patience must be a number from 1; got {self.patience!r}.")
         # Only graphs with a known target can tell which epoch is better.
         judges = index[~targets.isnan().all(1)] if task == "values" else index
         if len(judges) < 2:
@@ -282,16 +280,10 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
 class GraphRegressor(RegressorMixin, GraphEstimator):
     """Predict numbers of graphs, as :class:`~ifmixup.GraphClassifier` predicts classes.
 
-    The parameters are those of :class:`~ifmixup.GraphClassifier`. Targets are standardised while
-    training, and predictions are in the original units. A target may be missing (NaN): it is left
-    out of the loss.
-
-    Attributes:
-        n_features_in_: The width of ``x`` in the graphs that ``fit`` saw.
-        n_iter_: The number of epochs trained.
-        curves_: One value per epoch: ``train_loss``, and with early stopping ``validation_mae`` and
-            ``validation_loss``.
-        predictor_: The trained model, as a :class:`~ifmixup.prediction.predictor.Predictor`.
+    Parameters and attributes are those of :class:`~ifmixup.GraphClassifier`, without ``classes_``;
+    with early stopping ``curves_`` has ``validation_mae``. Targets are standardised while training,
+    and predictions are in the original units. A target may be missing (NaN): it is left out of the
+    loss.
     """
 
     def fit(self, graphs: Any, y: Any = None) -> GraphRegressor:

@@ -33,13 +33,10 @@ _wrap = partial(textwrap.wrap, width=78, break_on_hyphens=False)
 def split_options(
     unknown: Sequence[str], components: Sequence[Component], others: Iterable[str] = ()
 ) -> dict[str, Plain]:
-    """The options of models and methods among what was typed.
+    """The options of the chosen models and methods, from the words that the command does not know.
 
-    Args:
-        unknown: The words that are not options of the command: ``--num-layers 3``, ``--alpha=1``,
-            ``--flag``, ``--no-flag``, ``--widths 16 32``.
-        components: The chosen models and methods.
-        others: Names of the command's own options, which a slip of the keyboard may have meant.
+    Such words are ``--num-layers 3``, ``--alpha=1``, ``--flag``, ``--no-flag`` or ``--widths 16
+    32``. A slip of the keyboard may have meant one of the ``others``, the command's own options.
     """
     found: dict[str, Plain] = {}
     for word, texts in _grouped(unknown):

@@ -144,11 +144,9 @@ class EngineOptions:
 
 
 def resolved(options: Any, more: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a command as plain values, by name, as a configuration file has them.
+    """All options as plain values by name, as a configuration file has them.
 
-    Args:
-        options: The command's own options, groups among them.
-        more: The options of models and methods.
+    ``options`` are the command's own, groups among them; ``more`` those of models and methods.
     """
     values: dict[str, Any] = {}
     for name, value in vars(options).items():

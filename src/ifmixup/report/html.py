@@ -20,7 +20,7 @@ class Html(str):
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the page: a heading, and under it text, tables and charts, in order.
+    """A section of the page: a heading, under it text, tables and charts, and the sections below.
 
     Its name is for links: small letters, digits and hyphens.
     """
@@ -28,6 +28,7 @@ class Section:
     name: str
     title: str
     parts: Sequence[Html | Grid]
+    below: Sequence[Section] = ()
 
     @property
     def grids(self) -> list[Grid]:

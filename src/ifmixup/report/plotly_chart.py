@@ -66,12 +66,12 @@ def _layout(panel: Panel) -> dict[str, Any]:
 def _traces(series: Series) -> Iterable[dict[str, Any]]:
     x = [label(v) if isinstance(v, str) else _finite(v) for v in series.x]
     y = [_finite(v) for v in series.y]
-    common = {"name": label(series.name), "x": x, "y": y}
+    common = {"type": "scatter", "name": label(series.name), "x": x, "y": y}
     if series.kind == "bars":
         reach = _reach(series, series.y)
         yield {
-            "type": "bar",
             **common,
+            "type": "bar",
             "marker": {"color": series.colour, "line": {"width": 0}},
             "error_y": {**reach, "color": "#777777", "thickness": 1.5, "width": 3},
             "hovertemplate": "%{x}: %{y:.1f}",
@@ -94,7 +94,6 @@ def _traces(series: Series) -> Iterable[dict[str, Any]]:
                 "hoverinfo": "skip",
             }
         yield {
-            "type": "scatter",
             **common,
             "mode": "lines" if len(x) > 1 else "markers",
             "line": {"color": series.colour, "width": 2},
@@ -102,7 +101,6 @@ def _traces(series: Series) -> Iterable[dict[str, Any]]:
         }
     elif series.kind == "steps":
         yield {
-            "type": "scatter",
             **common,
             "mode": "lines",
             "line": {"color": series.colour, "width": 2, "shape": "hvh"},
@@ -115,7 +113,6 @@ def _traces(series: Series) -> Iterable[dict[str, Any]]:
         reach = _reach(series, series.x) if is_mean else {"visible": False}
         symbol = "diamond" if is_mean else "circle"
         yield {
-            "type": "scatter",
             **common,
             "mode": "markers",
             "marker": {

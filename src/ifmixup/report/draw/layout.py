@@ -69,7 +69,7 @@ def lay_out(graph: nx.Graph) -> Points:
     """
     index = {node: i for i, node in enumerate(graph)}
     ends = np.array([[index[u], index[v]] for u, v in graph.edges])
-    layouts = (_push_apart(points / _neighbour_distance(points)) for points in _layouts(graph))
+    layouts = (_push_apart(points) for points in _layouts(graph))
     with threadpool_limits(1):  # on tiny matrices several threads only wait for each other
         return min(layouts, key=lambda points: clutter(points, ends))
 
@@ -124,7 +124,8 @@ def _layouts(graph: nx.Graph) -> Iterator[Points]:
 
 
 def _push_apart(points: Points) -> Points:
-    """Move nodes that are too close to each other, step by step."""
+    """Scale points to units, and move nodes that are too close to each other, step by step."""
+    points = points / np.median(_distances(points).min(1))
     for _ in range(300):
         delta, distance = points[:, None] - points[None], _distances(points)
         missing = np.clip(_SMALLEST_DISTANCE - distance, 0, None)
@@ -132,10 +133,6 @@ def _push_apart(points: Points) -> Points:
             break
         points = points + 0.4 * (delta * (missing / distance)[:, :, None]).sum(1)
     return points
-
-
-def _neighbour_distance(points: Points) -> float:
-    return float(np.median(_distances(points).min(1)))
 
 
 def _distances(points: Points) -> Points:
