@@ -267,13 +267,9 @@ def _batches(graphs: Iterable[Data], size: int) -> Iterator[list[Data]]:
 
 def _has_categories(graph: Data, keys: Sequence[str]) -> bool:
     """Whether a graph has features that must be encoded first."""
-    if "node_kinds" in graph:
-        return True
-    found = [graph.get(key) for key in keys]
-    return any(
-        isinstance(each, Tensor) and (each.dim() == 1 or not each.is_floating_point())
-        for each in found
-    )
+    found = [graph[key] for key in keys if isinstance(graph.get(key), Tensor)]
+    numbered = any(each.dim() == 1 or not each.is_floating_point() for each in found)
+    return "node_kinds" in graph or numbered
 
 
 def _edges(index: int, graph: Data) -> dict[str, Tensor]:

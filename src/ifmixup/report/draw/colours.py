@@ -98,7 +98,7 @@ def blend(a: Colours, b: Colours, lam: float) -> Colours:
 
 def fade(colours: Colours, weight: Tensor) -> Colours:
     """Colours ``[n, 3]`` on white paper, where a node of weight 0 is white."""
-    strength = weight.numpy()[:, None]
+    strength = weight.double().numpy()[:, None]
     return strength * colours + (1 - strength)
 
 
