@@ -36,10 +36,8 @@ def datasets(
         root: A folder of TU zips, or a PyG root, to look in first.
         options: How the SOURCE is read.
     """
-    return _all(root) if source is None else _one(source, root, options)
-
-
-def _one(source: str, root: Path | None, options: SourceOptions) -> int:
+    if source is None:
+        return _list_all(root)
     from ifmixup.data.statistics import describe
 
     graphs = options.load(source, root)
@@ -50,7 +48,7 @@ def _one(source: str, root: Path | None, options: SourceOptions) -> int:
     return 0
 
 
-def _all(root: Path | None) -> int:
+def _list_all(root: Path | None) -> int:
     from rich.table import Table
 
     from ifmixup.data import NAMES, load, statistics

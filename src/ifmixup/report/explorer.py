@@ -24,6 +24,7 @@ DATASET, PAIR = "MUTAG", (4, 87)  # different sizes, four kinds of atoms
 STEPS = 40
 _START = 30  # λ = 0.75
 _EDGE_COLOURS = {"A": "#9E4FB5", "B": "#22A35A", "both": "#878787"}
+_RING = {"size": 28, "symbol": "circle-open", "color": "#878787", "line": {"width": 1.5}}
 _BOXES = {"A": (300, 240), "B": (300, 240), "mixed": (540, 480)}  # of the graphs, in points
 
 _INTRO = (
@@ -73,7 +74,8 @@ def mix_states(a: Data, b: Data, features: Features) -> dict[str, Any]:
         weight = {"A": lam, "B": 1 - lam, "both": 1.0}
         edges = [Edge(e.source, e.target, weight[e.origin], e.origin) for e in whole.edges[2]]
         nodes = _nodes(positions["mixed"], fade(blend(*colours, lam), pair.node_weight))
-        rings = _rings(positions["mixed"][min(pair.sizes) :])
+        dummies = positions["mixed"][min(pair.sizes) :].round(1).tolist()
+        rings = {**_trace("markers", dummies), "marker": _RING}
         states["mixed"].append([*_edges(positions["mixed"], edges), rings, nodes])
         told, order = _recovered(a, b, lam)
         states["texts"].append(f"{pair}. {told}")
@@ -178,11 +180,6 @@ def _nodes(positions: Points, colours: Colours) -> dict[str, Any]:
             "line": {"width": 1, "color": "#444444"},
         },
     }
-
-
-def _rings(positions: Points) -> dict[str, Any]:
-    marker = {"size": 28, "symbol": "circle-open", "color": "#878787", "line": {"width": 1.5}}
-    return {**_trace("markers", positions.round(1).tolist()), "marker": marker}
 
 
 def _trace(mode: str, points: Sequence[Sequence[float | None]]) -> dict[str, Any]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ifmixup.paper.dataset_table import HEAD, NOTE, dataset_rows
 from ifmixup.paper.tables import Effect, effects, lines, study_table
 from ifmixup.report.chart import Grid, axis
@@ -50,7 +48,11 @@ def study_section(shown: ShownStudy) -> Section:
     compared = [row for row in comparison.rows if row.difference is not None]
     if compared or comparison.failed:
         said = [s for s in comparison.verdict().splitlines() if s not in shown.study.notes]
-        parts.append(_sentences(said))
+        items = element("ul", *(element("li", text) for text in said), class_="verdicts")
+        if len(said) > _MOST_SENTENCES:
+            title = element("summary", f"{len(said)} verdicts in words")
+            items = element("details", title, items)
+        parts.append(items)
     small = list(study_table(comparison).notes)
     if any(row.trial.protocol == "holdout" for row in comparison.rows):
         small.append("holdout: validation graphs choose the epoch, never test graphs.")
@@ -120,14 +122,6 @@ def _kind(name: str) -> str:
     if name == "method":
         return ""
     return "number faint" if name == "runs x epochs" else "number"
-
-
-def _sentences(said: Sequence[str]) -> Html:
-    """The verdicts, folded up if they are many."""
-    items = element("ul", *(element("li", text) for text in said), class_="verdicts")
-    if len(said) <= _MOST_SENTENCES:
-        return items
-    return element("details", element("summary", f"{len(said)} verdicts in words"), items)
 
 
 def _summary_row(effect: Effect) -> list[Entry]:

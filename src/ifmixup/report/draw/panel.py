@@ -155,7 +155,9 @@ def bends(positions: Points, edges: Sequence[Edge], radius: float) -> list[float
             found.append(0.0)
         else:
             others = np.delete(positions, [edge.source, edge.target], axis=0)
-            room = [min(_room(others, path(*ends, bend)), _ROOM * radius) for bend in _BENDS]
+            curves = [path(*ends, bend) for bend in _BENDS]
+            distances = [segment_distances(others, c[:-1], np.diff(c, axis=0)) for c in curves]
+            room = [distance.min(initial=_ROOM * radius) for distance in distances]
             found.append(_BENDS[int(np.argmax(room))])
     return found
 
@@ -173,12 +175,6 @@ def _write(axes: Axes, where: Sequence[float], text: str, size: float, **style: 
     """Text whose middle is at a point."""
     x, y = where
     axes.text(x, y, text, fontsize=size, ha="center", va="center_baseline", **style)  # type: ignore[arg-type]
-
-
-def _room(points: Points, curve: Points) -> float:
-    if not len(points):
-        return np.inf
-    return float(segment_distances(points, curve[:-1], np.diff(curve, axis=0)).min())
 
 
 def _touched(
