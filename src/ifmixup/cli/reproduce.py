@@ -117,6 +117,7 @@ def _print_datasets(options: ReproduceOptions, console: PlainConsole) -> None:
 def _run(found: Any, options: ReproduceOptions, console: PlainConsole) -> int:
     from ifmixup.paper.reproduce import estimate, reproduce
     from ifmixup.paper.tables import rich_table
+    from ifmixup.study.progress import duration
     from ifmixup.study.run import Runner
     from ifmixup.study.store import Store
 
@@ -130,9 +131,9 @@ def _run(found: Any, options: ReproduceOptions, console: PlainConsole) -> int:
             tasks = runner.pending(specs)
             needed = estimate(tasks, data, workers)
             seconds += needed
-            console.print(f"{data.name}: {len(tasks)} of {len(specs)} runs, {_about(needed)}")
+            console.print(f"{data.name}: {len(tasks)} of {len(specs)} runs, {duration(needed)}")
     more = "s" if workers > 1 else ""
-    console.print(f"About {_about(seconds)} on this machine, with {workers} worker{more}.")
+    console.print(f"About {duration(seconds)} on this machine, with {workers} worker{more}.")
     if options.search == "halving":
         console.print("At most: this is the whole grid, and halving leaves most of it out.")
     if options.dry_run:
@@ -151,9 +152,3 @@ def _run(found: Any, options: ReproduceOptions, console: PlainConsole) -> int:
             f"tries them again."
         )
     return 1 if failed else 0
-
-
-def _about(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
