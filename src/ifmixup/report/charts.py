@@ -259,8 +259,9 @@ def _curve(label: str, row: Row, name: str, by: float, colour: str) -> Series | 
     values = by * np.array([curve[:length] for curve in curves])
     at = np.unique(np.linspace(0, length - 1, min(length, _POINTS)).round().astype(int))
     mean, spread = values.mean(0)[at], values.std(0)[at]
-    ends = [(mean + sign * spread).round(6).tolist() for sign in (-1, 1)] if len(curves) > 1 else []
-    return Series(label, "line", (at + 1).tolist(), mean.tolist(), colour, *ends)
+    band = len(curves) > 1
+    low, high = ((mean + sign * spread).round(6).tolist() if band else None for sign in (-1, 1))
+    return Series(label, "line", (at + 1).tolist(), mean.tolist(), colour, low, high)
 
 
 def _measured(result: RunResult, name: str) -> float:
