@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import tyro
-
 from ifmixup.cli.console import PlainConsole
-from ifmixup.cli.options import NO_DEFAULT, Source, SourceOptions
+from ifmixup.cli.options import GROUP, NO_DEFAULT, Source, SourceOptions
 
 if TYPE_CHECKING:
     from ifmixup.audit import Mixture
@@ -25,7 +23,7 @@ def audit(
     beta: float = 1.0,
     seed: int = 0,
     root: Annotated[Path | None, NO_DEFAULT] = None,
-    options: Annotated[SourceOptions, tyro.conf.arg(name="")] = SourceOptions(),  # noqa: B008
+    options: Annotated[SourceOptions, GROUP] = SourceOptions(),  # noqa: B008
 ) -> int:
     """Mix random pairs of a SOURCE, recover both graphs, and say whether all came back.
 

@@ -15,12 +15,11 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data, InMemoryDataset
 
 from ifmixup.batch import from_batch
-from ifmixup.components import foreign
 from ifmixup.data import FeatureEncoder
 from ifmixup.edges import check_edge_index, check_edge_weight, shape_of
 from ifmixup.errors import InputError, InputTypeError
 from ifmixup.nn.inputs import GraphsModel
-from ifmixup.prediction.model_file import build_model, read_model_file
+from ifmixup.prediction.model_file import read_model_file
 from ifmixup.safe_io import printable
 from ifmixup.training.run import choose_device
 from ifmixup.training.scaling import Scaling
@@ -88,14 +87,9 @@ class Predictor:
     @staticmethod
     def of(trainer: Trainer) -> Predictor:
         """The model of a training as it is now; the training may go on without it."""
-        data, spec = trainer.data.describe(), trainer.model_spec
-        ours = not foreign(spec)
-        model = build_model(spec, trainer.settings, data, empty=ours)
-        # Cloned one by one: they may be views of one tensor, which each would be pickled with.
-        weights = {k: v.detach().cpu().clone() for k, v in trainer.model.state_dict().items()}
-        model.load_state_dict(weights, assign=ours)
+        model = copy.deepcopy(trainer.model).cpu()
         scaling = Scaling(*(each.cpu() for each in trainer.scaling.to_dict().values()))
-        return Predictor(model, trainer.settings, data, scaling)
+        return Predictor(model, trainer.settings, trainer.data.describe(), scaling)
 
     def predict(
         self,
@@ -193,9 +187,7 @@ class Predictor:
     def _outputs(self, model: GraphsModel, batch: list[Data], device: torch.device) -> Tensor:
         with torch.no_grad():
             graphs = from_batch(Batch.from_data_list(batch).to(device))
-            return self._meaning(model(graphs).cpu().double())  # not every device has doubles
-
-    def _meaning(self, out: Tensor) -> Tensor:
+            out = model(graphs).cpu().double()  # not every device has doubles
         if self.task == "classes":
             return out.softmax(1)
         return out.sigmoid() if self.task == "labels" else self.scaling.outputs(out)
@@ -269,13 +261,9 @@ def _batches(graphs: Iterable[Data], size: int) -> Iterator[list[Data]]:
 
 def _has_categories(graph: Data, keys: Sequence[str]) -> bool:
     """Whether a graph has features that must be encoded first."""
-    if "node_kinds" in graph:
-        return True
-    found = [graph.get(key) for key in keys]
-    return any(
-        isinstance(each, Tensor) and (each.dim() == 1 or not each.is_floating_point())
-        for each in found
-    )
+    found = [graph[key] for key in keys if isinstance(graph.get(key), Tensor)]
+    numbered = any(each.dim() == 1 or not each.is_floating_point() for each in found)
+    return "node_kinds" in graph or numbered
 
 
 def _edges(index: int, graph: Data) -> dict[str, Tensor]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ifmixup.paper.dataset_table import HEAD, NOTE, dataset_rows
 from ifmixup.paper.tables import Effect, effects, lines, study_table
 from ifmixup.report.chart import Grid, axis
@@ -35,7 +33,7 @@ def summary(studies: Studies) -> Section | None:
     if not groups:
         return None
     head = [Entry("variant"), *(Entry(text, "number") for text in _SUMMARY)]
-    parts: list[Html] = [element("p", _ABOUT, class_="about"), table([head], groups, "Summary")]
+    parts: list[Html] = [element("p", _ABOUT, class_="about"), table(head, groups, "Summary")]
     return Section("summary", "What was found", parts)
 
 
@@ -50,7 +48,11 @@ def study_section(shown: ShownStudy) -> Section:
     compared = [row for row in comparison.rows if row.difference is not None]
     if compared or comparison.failed:
         said = [s for s in comparison.verdict().splitlines() if s not in shown.study.notes]
-        parts.append(_sentences(said))
+        items = element("ul", *(element("li", text) for text in said), class_="verdicts")
+        if len(said) > _MOST_SENTENCES:
+            title = element("summary", f"{len(said)} verdicts in words")
+            items = element("details", title, items)
+        parts.append(items)
     small = list(study_table(comparison).notes)
     if any(row.trial.protocol == "holdout" for row in comparison.rows):
         small.append("holdout: validation graphs choose the epoch, never test graphs.")
@@ -65,7 +67,7 @@ def unknown_section(studies: Studies) -> Section | None:
     """Folders whose runs belong to no known study; None if there are none."""
     if not studies.unknown:
         return None
-    said = [element("p", text) for each in studies.unknown for text in each.told()]
+    said = [element("p", text) for text in studies.unknown]
     return Section("unknown", "Runs of unknown studies", said)
 
 
@@ -82,7 +84,7 @@ def statistics(studies: Studies) -> Section | None:
         [Entry(text, kind) for text, kind in zip(row, kinds, strict=True)] for row in (HEAD, *rows)
     )
     title = "statistics: The datasets"
-    return Section("statistics", title, [table([head], [body], title), notes(said)])
+    return Section("statistics", title, [table(head, [body], title), notes(said)])
 
 
 def _study_table(shown: ShownStudy) -> Html:
@@ -110,7 +112,7 @@ def _study_table(shown: ShownStudy) -> Html:
                 tint = min(1.0, abs(line.to_published) / _FULL_TINT)
             row.append(Entry(made.rows[i][j].replace(" x ", " × "), classes, tint))
         groups[group].append(row)
-    return table([head], groups.values(), shown.title)
+    return table(head, groups.values(), shown.title)
 
 
 def _kind(name: str) -> str:
@@ -120,14 +122,6 @@ def _kind(name: str) -> str:
     if name == "method":
         return ""
     return "number faint" if name == "runs x epochs" else "number"
-
-
-def _sentences(said: Sequence[str]) -> Html:
-    """The verdicts, folded up if they are many."""
-    items = element("ul", *(element("li", text) for text in said), class_="verdicts")
-    if len(said) <= _MOST_SENTENCES:
-        return items
-    return element("details", element("summary", f"{len(said)} verdicts in words"), items)
 
 
 def _summary_row(effect: Effect) -> list[Entry]:
