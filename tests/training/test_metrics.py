@@ -221,5 +221,5 @@ def test_the_temperature_that_fits():
 
 def test_the_temperature_without_a_mistake_is_bounded():
     y = torch.tensor([0, 1])
-    assert fit_temperature(torch.eye(2), y) == pytest.approx(0.01, rel=0.01)
-    assert fit_temperature(torch.eye(2), 1 - y) == pytest.approx(100, rel=0.01)
+    assert 0.01 <= fit_temperature(torch.eye(2), y) < 0.1  # nearly 0: all are right
+    assert 10 < fit_temperature(torch.eye(2), 1 - y) <= 100  # no better than chance: all are wrong

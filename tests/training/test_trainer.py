@@ -449,8 +449,14 @@ def test_wrong_labels_are_those_of_training_and_validation_graphs_only(mutag, sh
 
 
 def test_wrong_labels_are_of_any_other_class():
-    graphs = [Data(x=torch.ones(1, 1), edge_index=torch.empty(2, 0, dtype=torch.long), y=i % 3)
-              for i in range(3000)]  # fmt: skip
+    graphs = [
+        Data(
+            x=torch.ones(1, 1),
+            edge_index=torch.empty(2, 0, dtype=torch.long),
+            y=torch.tensor([i % 3]),
+        )
+        for i in range(3000)
+    ]
     data = pack(graphs, "three")
     changed = with_wrong_labels(data, torch.arange(3000), 0.5, seed=0).y
     moved = (changed - data.y)[changed != data.y] % 3
