@@ -124,10 +124,9 @@ def study_of(case: Case, data: PackedDataset, splits: Splits) -> Study:
     """All candidates, each a trial of its own."""
     trials = [
         make_trial(
-            *(candidate := made(case, model, method, change))[:2],
             data,
             splits,
-            [candidate[2]],
+            [candidate(case, model, method, change)],
             protocol="holdout",
             name=f"{model} {name_of(change)}, {method}",
         )
@@ -140,13 +139,13 @@ def study_of(case: Case, data: PackedDataset, splits: Splits) -> Study:
     return Study(name, f"Settings for {case.dataset}", "accuracy", tuple(trials), config=config)
 
 
-def made(case: Case, model: str, method: str, change: dict[str, Any]) -> tuple[Any, Any, Candidate]:
-    """A model, a method and the candidate of one change."""
+def candidate(case: Case, model: str, method: str, change: dict[str, Any]) -> Candidate:
+    """The setting that is one change away from the base."""
     values = {"batch_size": case.batch_size, "epochs": case.epochs, **BASES[model], **change}
     own = {name: value for name, value in values.items() if name in setting_types()}
     options = {name: value for name, value in values.items() if name not in own}
-    a, b = resolve("model", model).with_options(**options), resolve("method", method)
-    return a, b, Candidate(Settings(**own), a.spec, b.spec)
+    made = resolve("model", model).with_options(**options)
+    return Candidate(Settings(**own), made.spec, resolve("method", method).spec)
 
 
 def name_of(change: dict[str, Any]) -> str:

@@ -222,6 +222,11 @@ def joined(earlier: Study, later: Study) -> Study | None:
     return replace(later, trials=tuple(trials), notes=notes)
 
 
+def continued(study: Study, earlier: Sequence[Study]) -> Study:
+    """The study, joined with the part of the same experiment that is among earlier studies."""
+    return next((both for each in earlier if (both := joined(each, study)) is not None), study)
+
+
 def reproduce(
     plan: Plan,
     folder: Path,
@@ -246,11 +251,7 @@ def reproduce(
                 check_study(study, runner.data)
         for _, splits in plan.data:
             splits.save_in(folder)
-        earlier = load_studies(folder)
-        whole = [
-            next(filter(None, (joined(each, study) for each in earlier)), study)
-            for study in plan.studies
-        ]
+        whole = [continued(study, load_studies(folder)) for study in plan.studies]
         save_studies(folder, whole)  # before the runs, for a report of a study that is stopped
         runner.execute(plan.specs())
         return [
