@@ -91,6 +91,8 @@ class Store:
 
     def keys(self, status: str | None = None) -> set[str]:
         """The keys of all runs, or of those that are ``done`` or ``failed``."""
+        if status is not None and status not in STATUSES:
+            raise unknown_name("status", status, STATUSES)
         with explained(self.path):
             found = self._connection.execute(
                 "SELECT key FROM runs WHERE ? IN (status, '')", (status or "",)
