@@ -104,14 +104,7 @@ class GraphEstimator(BaseEstimator):
         return found
 
     def _train(self, given: Any, graphs: Sequence[Data], targets: Tensor, task: str) -> None:
-        """Train, and keep what scikit-learn and prediction need.
-
-        Args:
-            given: The graphs as the user gave them.
-            graphs: The same as a list.
-            targets: A class number or a row of values for each, ``[B]`` or ``[B, T]``.
-            task: ``classes`` or ``values``.
-        """
+        """Train on the list of the ``given`` graphs, with targets ``[B]`` or rows ``[B, T]``."""
         for name in self._options:
             if not name.startswith(_PREFIXES):
                 error = unknown_name("parameter", name, GraphEstimator._get_param_names())

@@ -128,13 +128,8 @@ class Predictor:
     def prepared(self, graphs: Iterable[Data], first: int = 0) -> list[Data]:
         """Graphs with the features that the model reads: encoded, checked and standardised.
 
-        Args:
-            graphs: The graphs.
-            first: The index of the first one, for messages.
-
-        Raises:
-            InputError: If they do not fit; the message has what was given and what the model was
-                trained on.
+        If they do not fit, the error says which one, counted from ``first``, what was given, and
+        what the model was trained on.
         """
         self.check_encoder(getattr(graphs, "encoder", None))
         several = list(graphs)

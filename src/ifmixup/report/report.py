@@ -35,17 +35,10 @@ def report(
     tables: Path | None = None,
     command: str = "",
 ) -> list[Path]:
-    """Write the report of the studies in ``folders``.
+    """Write the report of the studies in ``folders`` as a page, and return all files written.
 
-    Args:
-        folders: Folders of ``ifmixup reproduce`` or ``ifmixup compare``.
-        output: The page: an HTML file that works without a network.
-        figures: A folder for the figures as png and svg; created if it is missing.
-        tables: A folder for the tables as Markdown and LaTeX; created if it is missing.
-        command: The command of the report, which is written in it.
-
-    Returns:
-        The files that were written.
+    Folders that are given for figures (png and svg) and tables (Markdown and LaTeX) are created if
+    they are missing. The ``command`` of the report is written in it.
     """
     import_extra("plotly", "report")
     if figures is not None:

@@ -14,6 +14,7 @@ from ifmixup.training.task import difference_unit
 
 _FULL_TINT = 0.05  # the difference in accuracy that has the full colour
 _MOST_SENTENCES = 12  # more are folded up
+_KINDS = {"variant": "name", "model": "name", "method": "", "runs x epochs": "number faint"}
 _SUMMARY = ("protocol", "datasets", "mean difference", "helps", "hurts", "against")
 _ABOUT = (
     "Helps and hurts count the datasets where a paired t-test, corrected for folds that share "
@@ -92,36 +93,23 @@ def _study_table(shown: ShownStudy) -> Html:
     made, found = study_table(shown.comparison), lines(shown.comparison)
     columns = [i for i, name in enumerate(made.head) if name not in ("dataset", "protocol")]
     names = [made.head[i] for i in columns]
-    head = [
-        Entry(f"ours, {axis(shown.metric)}" if name == "ours" else name, _kind(name))
-        for name in names
-    ]
-    groups: dict[tuple[str, str], list[list[Entry]]] = {}
+    titles = {"ours": f"ours, {axis(shown.metric)}"}
+    head = [Entry(titles.get(name, name), _KINDS.get(name, "number")) for name in names]
+    groups: dict[str, list[list[Entry]]] = {}
     for i, line in enumerate(found):
-        group = line.trial.dataset, line.trial.protocol
-        if group not in groups:
-            title = Entry(", ".join(group), "name dataset", columns=len(columns))
-            groups[group] = [[title]]
+        group = f"{line.trial.dataset}, {line.trial.protocol}"
+        title = Entry(group, "name dataset", columns=len(columns))
         row = []
         for j, name in zip(columns, names, strict=True):
-            classes, tint = _kind(name), None
+            classes, tint = _KINDS.get(name, "number"), None
             if (i, j) in made.bold:
                 classes += " best"
             if name in ("ours", "difference") and line.to_published is not None:
                 classes += " higher" if line.to_published > 0 else " lower"
                 tint = min(1.0, abs(line.to_published) / _FULL_TINT)
             row.append(Entry(made.rows[i][j].replace(" x ", " × "), classes, tint))
-        groups[group].append(row)
+        groups.setdefault(group, [[title]]).append(row)
     return table(head, groups.values(), shown.title)
-
-
-def _kind(name: str) -> str:
-    """The class of a column."""
-    if name in ("variant", "model"):
-        return "name"
-    if name == "method":
-        return ""
-    return "number faint" if name == "runs x epochs" else "number"
 
 
 def _summary_row(effect: Effect) -> list[Entry]:
