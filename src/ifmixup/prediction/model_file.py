@@ -116,8 +116,9 @@ def read_model_file(path: Path) -> ModelFile:
             model = _with_options(model)
             network = _checked_model(model, settings, data, weights)
     best = state.get("best")
-    restored = isinstance(best, dict) and best.get("restored") is True
-    chosen = count_of(best.get("epoch")) if restored else None
+    chosen = None
+    if isinstance(best, dict) and best.get("restored") is True:
+        chosen = count_of(best.get("epoch"))
     return ModelFile(
         path, about, data, settings, model, method, weights, scaling, epochs, chosen, network
     )
