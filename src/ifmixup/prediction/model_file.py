@@ -116,11 +116,30 @@ def read_model_file(path: Path) -> ModelFile:
             model = _with_options(model)
             network = _checked_model(model, settings, data, weights)
     best = state.get("best")
-    restored = isinstance(best, dict) and best.get("restored") is True
-    chosen = count_of(best.get("epoch")) if restored else None
+    chosen = None
+    if isinstance(best, dict) and best.get("restored") is True:
+        chosen = count_of(best.get("epoch"))
     return ModelFile(
         path, about, data, settings, model, method, weights, scaling, epochs, chosen, network
     )
+
+
+def build_model(
+    spec: ClassSpec, settings: Settings, data: Mapping[str, Any], *, empty: bool = False
+) -> nn.Module:
+    """A model as a training on ``data`` makes it, on the CPU; its weights are to be replaced.
+
+    An ``empty`` one has no memory for its weights: for classes of ifmixup, which have nothing else.
+    """
+    with torch.random.fork_rng(), torch.device("meta" if empty else "cpu"):
+        model: nn.Module = build(
+            "model",
+            spec,
+            in_channels=data["num_features"],
+            out_channels=data["num_outputs"],
+            edge_dim=data["edge_dim"] if settings.use_edge_attr else None,
+        )
+    return model
 
 
 def _checked_model(
@@ -139,15 +158,8 @@ def _checked_model(
     for option, value in spec.options:
         small = not isinstance(value, int) or value <= bound
         _require(small, f"its {option} is {value}, but its weights are smaller")
-    # Ours have nothing but their weights, which need no memory before they are given.
-    with _Bounded(weights), torch.random.fork_rng(), torch.device("meta" if ours else "cpu"):
-        model: nn.Module = build(
-            "model",
-            spec,
-            in_channels=data["num_features"],
-            out_channels=data["num_outputs"],
-            edge_dim=data["edge_dim"] if settings.use_edge_attr else None,
-        )
+    with _Bounded(weights):
+        model = build_model(spec, settings, data, empty=ours)
     wanted = model.state_dict()
     more = [name for name in weights if name not in wanted]
     _require(not more, f"it has weights that its model does not have: {more[:3]}")

@@ -15,11 +15,12 @@ from torch import Tensor, nn
 from torch_geometric.data import Batch, Data, InMemoryDataset
 
 from ifmixup.batch import from_batch
+from ifmixup.components import foreign
 from ifmixup.data import FeatureEncoder
 from ifmixup.edges import check_edge_index, check_edge_weight, shape_of
 from ifmixup.errors import InputError, InputTypeError
 from ifmixup.nn.inputs import GraphsModel
-from ifmixup.prediction.model_file import read_model_file
+from ifmixup.prediction.model_file import build_model, read_model_file
 from ifmixup.safe_io import printable
 from ifmixup.training.run import choose_device
 from ifmixup.training.scaling import Scaling
@@ -87,9 +88,14 @@ class Predictor:
     @staticmethod
     def of(trainer: Trainer) -> Predictor:
         """The model of a training as it is now; the training may go on without it."""
-        model = copy.deepcopy(trainer.model).cpu()
+        data, spec = trainer.data.describe(), trainer.model_spec
+        ours = not foreign(spec)
+        model = build_model(spec, trainer.settings, data, empty=ours)
+        # Cloned one by one: they may be views of one tensor, which each would be pickled with.
+        weights = {k: v.detach().cpu().clone() for k, v in trainer.model.state_dict().items()}
+        model.load_state_dict(weights, assign=ours)
         scaling = Scaling(*(each.cpu() for each in trainer.scaling.to_dict().values()))
-        return Predictor(model, trainer.settings, trainer.data.describe(), scaling)
+        return Predictor(model, trainer.settings, data, scaling)
 
     def predict(
         self,
