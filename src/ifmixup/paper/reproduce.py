@@ -18,7 +18,7 @@ from ifmixup.errors import InputError, unknown_name
 from ifmixup.paper.experiments import EXPERIMENTS, Experiment, Variant, find
 from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine, Task
-from ifmixup.study.grid import PAPER_GRID, check_names, expand
+from ifmixup.study.grid import PAPER_GRID, check_names, expand, without_set
 from ifmixup.study.halving import NOTE, halve
 from ifmixup.study.run import Runner, check_study
 from ifmixup.study.splits import Splits, make_splits
@@ -314,12 +314,7 @@ def _candidates(
     model, method = resolve("model", variant.model), resolve("method", variant.method)
     given = {**changes, **variant.changes}
     start = starting_point(data, model, method, {**given, "epochs": epochs})
-    # what was set is not chosen from the grid
-    grid = {
-        names: values
-        for names, values in PAPER_GRID.items()
-        if search != "none" and not set(names.split(",")) & set(given)
-    }
+    grid = {} if search == "none" else without_set(PAPER_GRID, given)
     return expand(start.settings, start.model, start.method, grid)
 
 

@@ -17,7 +17,7 @@ from ifmixup.safe_io import folder_name
 from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
-from ifmixup.study.grid import Grid, check_grid, check_names, expand, load_grid
+from ifmixup.study.grid import Grid, check_grid, check_names, expand, load_grid, without_set
 from ifmixup.study.halving import NOTE, SEARCHES, halve
 from ifmixup.study.protocols import needs_validation
 from ifmixup.study.run import Runner, changed_code, check_study
@@ -162,6 +162,7 @@ def plan(
     changes, grid = changes or {}, grid or {}
     components = [*found_models, *found_methods]
     check_names([*changes, *(n for names in check_grid(grid) for n in names)], components)
+    grid = without_set(grid, changes)
     baseline = next((m for m in found_methods if m.name == BASELINE), found_methods[0])
     trials = []
     for protocol in chosen:

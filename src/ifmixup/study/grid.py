@@ -80,6 +80,16 @@ def expand(settings: Settings, model: Component, method: Component, grid: Grid) 
     return list(found.values())
 
 
+def without_set(grid: Grid, given: Iterable[str]) -> Grid:
+    """The entries of a grid that change nothing of what was given: that is not searched."""
+    fixed = set(given)
+    return {
+        names: values
+        for names, values in grid.items()
+        if fixed.isdisjoint(part.strip() for part in str(names).split(","))
+    }
+
+
 def check_names(names: Iterable[str], components: Iterable[Component]) -> None:
     """Check that each name is a setting, or an option of at least one component."""
     several = list(components)
