@@ -21,6 +21,7 @@ def test_what_comes_back_is_counted():
     found = audit([A, B, A], 50)
     assert found.holds
     assert (found.pairs, found.recovered, found.coinciding) == (50, 50, 0)
+    assert found.structures == 50
     assert 0 < found.identical < 50
     assert found.largest_error < 1e-7
     assert found.reasons == ()
@@ -31,6 +32,7 @@ def test_dependent_features_break_the_guarantee():
     assert not found.holds
     assert not found.independent
     assert "2 different feature rows are not linearly independent" in found.reasons[-1]
+    assert found.structures == 5  # sizes, edges and λ come back all the same
 
 
 def test_features_that_are_not_one_hot():

@@ -16,7 +16,7 @@ from ifmixup.data.statistics import continuous, feature_set, linearly_independen
 from ifmixup.errors import InputError, RecoveryError
 from ifmixup.graphs import is_one_hot
 from ifmixup.mixing import mix_batch
-from ifmixup.recovery import recover
+from ifmixup.recovery import recover, recover_structure
 
 _LAM_TOLERANCE = 1e-5
 _HALF_MARGIN = 1e-3  # λ this near to 0.5 is drawn again: Lemma 1 excludes 0.5
@@ -41,6 +41,8 @@ class Audit:
         continuous: The feature columns that are not all 0 or 1. With them losslessness is a fact
             about these graphs and not a guarantee: other graphs have other values, and training
             standardises them.
+        structures: How many pairs came back without their features: both sizes, all edges, and λ to
+            1e-5. That needs no condition on features.
     """
 
     pairs: int
@@ -51,6 +53,7 @@ class Audit:
     largest_error: float
     reasons: tuple[str, ...]
     continuous: tuple[int, ...] = ()
+    structures: int = 0
 
     @property
     def holds(self) -> bool:
@@ -90,7 +93,7 @@ def audit(
     indices = {_key(graph): index for index, graph in enumerate(graphs)}
     rng = np.random.default_rng(seed)
 
-    recovered = identical = coinciding = 0
+    recovered = identical = coinciding = structures = 0
     largest_error = 0.0
     reasons: dict[str, None] = {}  # keeps their order
     for first, second, lam, mixed in progress(_mixtures(graphs, pairs, alpha, beta, rng), pairs):
@@ -101,15 +104,18 @@ def audit(
         if not same and bool((weights == 1).all()) and _key(mixed) in indices:
             coinciding += 1
             reasons[f"graphs {first} and {second} can make graph {indices[_key(mixed)]}"] = None
-        if not independent:
-            continue
         large, small = (a, b) if lam > 0.5 else (b, a)
         share = max(lam, 1 - lam)
-        reason, error = _compare(mixed, large, small, share, None if one_hot else values)
+        reason: str | None = ""
+        if independent:
+            reason, error = _compare(mixed, large, small, share, None if one_hot else values)
+            largest_error = max(largest_error, error)
         if reason is None:
             recovered += 1
-            largest_error = max(largest_error, error)
-        else:
+            structures += 1
+            continue
+        structures += _same_structure(mixed, large, small, share)
+        if reason:
             reasons[reason.replace("{pair}", f"graphs {first} and {second}")] = None
     if not independent:
         reasons[
@@ -125,6 +131,7 @@ def audit(
         largest_error,
         tuple(reasons),
         tuple(continuous(values)),
+        structures,
     )
 
 
@@ -142,6 +149,18 @@ def _compare(
     if wrong > _LAM_TOLERANCE:
         return f"λ of {{pair}} came back as {found.lam}, not {lam}", wrong
     return None, wrong
+
+
+def _same_structure(mixed: Data, large: Data, small: Data, lam: float) -> bool:
+    """Whether sizes, edges and λ of a pair come back without its features."""
+    try:
+        found = recover_structure(mixed)
+    except RecoveryError:
+        return False
+    return (found.lam is None or abs(found.lam - lam) <= _LAM_TOLERANCE) and all(
+        one.num_nodes == other.num_nodes and torch.equal(one.edge_index, other.edge_index)
+        for one, other in ((found.a, large), (found.b, small))
+    )
 
 
 def _plain(graph: Data) -> Data:
