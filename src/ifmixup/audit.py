@@ -106,16 +106,16 @@ def audit(
             reasons[f"graphs {first} and {second} can make graph {indices[_key(mixed)]}"] = None
         large, small = (a, b) if lam > 0.5 else (b, a)
         share = max(lam, 1 - lam)
-        reason: str | None = ""
+        reason, error = None, 0.0
         if independent:
             reason, error = _compare(mixed, large, small, share, None if one_hot else values)
-            largest_error = max(largest_error, error)
-        if reason is None:
+        if independent and reason is None:
             recovered += 1
             structures += 1
+            largest_error = max(largest_error, error)
             continue
         structures += _same_structure(mixed, large, small, share)
-        if reason:
+        if reason is not None:
             reasons[reason.replace("{pair}", f"graphs {first} and {second}")] = None
     if not independent:
         reasons[
