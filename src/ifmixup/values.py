@@ -94,13 +94,12 @@ def parse(name: str, text: str, hint: Any) -> Plain:
 
 def describe(hint: Any) -> str:
     """A type as a sentence names it: ``int or None``, ``'sum', 'mean' or 'max'``."""
-    literals, kinds = [], []
-    for kind in _alternatives(hint):
+    texts: list[str] = []
+    for kind in sorted(_alternatives(hint), key=lambda kind: get_origin(kind) is Literal):
         if get_origin(kind) is Literal:
-            literals += map(repr, get_args(kind))
+            texts += map(repr, get_args(kind))
         else:
-            kinds.append("None" if kind is type(None) else getattr(kind, "__name__", str(kind)))
-    texts = [*kinds, *literals]
+            texts.append("None" if kind is type(None) else getattr(kind, "__name__", str(kind)))
     if not texts:
         return "a number, a text or None"
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Dataset
 
 from ifmixup.data.dataset import GraphDataset, summary
-from ifmixup.data.encoder import Column
+from ifmixup.data.encoder import Column, FeatureEncoder
 from ifmixup.errors import InputError
 from ifmixup.values import listed
 
@@ -87,7 +87,7 @@ def continuous(values: Tensor) -> list[int]:
 
 def describe(dataset: GraphDataset) -> list[tuple[str, str]]:
     """A few lines about a dataset for its owner to check, as pairs of a word and a text."""
-    graphs, encoder = list(dataset), dataset.encoder
+    graphs, encoder = list(dataset), dataset.encoder or FeatureEncoder(())
     values = feature_set(dataset)
     independent = "yes" if linearly_independent(values) else "no"
     edges = _sizes([int(graph.num_edges) for graph in graphs])
@@ -95,8 +95,8 @@ def describe(dataset: GraphDataset) -> list[tuple[str, str]]:
         ("graphs", f"{len(graphs):,}"),
         ("nodes", _sizes([int(graph.num_nodes or 0) for graph in graphs])),
         ("edges", f"{edges}, each direction counted"),
-        ("node features", _columns(dataset.num_features, encoder and encoder.nodes)),
-        ("edge features", _columns(dataset.num_edge_features, encoder and encoder.edges)),
+        ("node features", _columns(dataset.num_features, encoder.nodes)),
+        ("edge features", _columns(dataset.num_edge_features, encoder.edges)),
         ("task", f"{dataset.task}, judged by {dataset.metric}"),
         _targets(dataset),
         ("independent", f"{independent}, {len(values):,} different feature rows"),

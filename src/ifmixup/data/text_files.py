@@ -47,14 +47,12 @@ def read_files(path: Path, name: str) -> dict[str, TextFile]:
     try:
         if path.is_dir():
             paths = {part: path / f"{name}_{part}.txt" for part in _PARTS}
-            return _read(
-                {
-                    part: (str(file), file.stat().st_size, partial(file.open, "rb"))
-                    for part, file in paths.items()
-                    if file.is_file()
-                },
-                path,
-            )
+            members: dict[str, _Member] = {
+                part: (str(file), file.stat().st_size, partial(file.open, "rb"))  # type: ignore[misc]
+                for part, file in paths.items()
+                if file.is_file()
+            }
+            return _read(members, path)
         with zipfile.ZipFile(path) as archive:
             return _read(_members(archive, path, name), path)
     except DatasetError:
@@ -139,7 +137,7 @@ def _broken_line(file: TextFile, text: str, columns: int | None) -> DatasetError
         columns = columns or len(fields)
         if len(fields) != columns:
             problem = f"expected {columns} column{'s' * (columns > 1)}, found {len(fields)}"
-            return DatasetError(f"{file.where}, line {number}: {problem}: {short(line)}.")
+            return DatasetError(f"{file.where}, line {number}: {problem}: {short(line.strip())}.")
         for field in fields:
             if not NUMBER.fullmatch(field):
                 return DatasetError(f"{file.where}, line {number}: {short(field)} is not a number.")
