@@ -154,7 +154,7 @@ def test_edge_attributes_are_read_only_when_asked():
     model = GraphClassifier(**SMALL, use_edge_attr=True).fit(
         [graph for n in range(6) for graph in graphs[:5]]
     )
-    with pytest.raises(InputError, match="no edge_attr"):
+    with pytest.raises(InputError, match="no columns of edge_attr"):
         model.predict(graphs[5:])
 
 
@@ -293,7 +293,7 @@ class TestOwnClasses:
         model = GraphClassifier(EdgeNet, "none", epochs=1).fit(graphs, NAMES)
         assert model.predict(graphs).shape == (40,)
         assert model.predictor_.model.given == {"edge_attr"}
-        with pytest.raises(InputError, match="no edge_attr"):
+        with pytest.raises(InputError, match="no columns of edge_attr"):
             model.predict(GRAPHS)
         model = GraphClassifier(EdgeNet, "none", epochs=1).fit(GRAPHS, NAMES)
         assert model.predict(graphs).shape == (40,)

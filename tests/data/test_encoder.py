@@ -139,7 +139,7 @@ FLOATS = FeatureEncoder((Column("charge"), Column("mass")))
         (
             INTEGERS,
             Data(edge_index=EDGES, num_nodes=2),
-            "0 columns of x, .* learned on 1: atom",
+            "no columns of x, .* learned on 1: atom",
         ),
     ],
 )

@@ -198,8 +198,8 @@ def _encode(
     given = (_values(graphs, level) or []) if rows else []
     if rows and len(given) != len(columns):
         raise InputError(
-            f"The graphs have {len(given)} columns of {TENSOR[level]}, but the encoder was learned "
-            f"on {len(columns)}: {', '.join(column.name for column in columns)}."
+            f"The graphs have {len(given) or 'no'} columns of {TENSOR[level]}, but the encoder was "
+            f"learned on {len(columns)}: {', '.join(column.name for column in columns)}."
         )
     if rows * width > MAX_ENTRIES:
         raise InputError(
