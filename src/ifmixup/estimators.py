@@ -113,7 +113,8 @@ class GraphEstimator(BaseEstimator):
                     f"method__, such as model__num_layers=3."
                 )
         model, method = self._component("model"), self._component("method")
-        settings = Settings.of({name: getattr(self, name) for name in setting_types()})
+        shared = [name for name in setting_types() if hasattr(self, name)]
+        settings = Settings.of({name: getattr(self, name) for name in shared})
         if settings.use_edge_attr is None:
             has = graphs[0].get("edge_attr") is not None
             settings = settings.with_(
