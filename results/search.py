@@ -202,6 +202,13 @@ def chosen(found: list[Scores]) -> tuple[Scores, str]:
 
 def write(source: Path) -> None:
     """Write the scores as a page, and the settings that were chosen as recommended ones."""
+    for path, text in zip((source / "README.md", RECOMMENDED), texts(source), strict=True):
+        with atomically(path) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
+
+
+def texts(source: Path) -> tuple[str, str]:
+    """The page of the published runs, and the recommended settings."""
     studies = read(source)
     assert studies is not None
     shown = {each.comparison.study.name: each.comparison for each in studies.shown}
@@ -209,7 +216,9 @@ def write(source: Path) -> None:
     lines = [HEADER]
     for case in CASES:
         comparison = shown.get(f"settings-{case.dataset}")
-        for model in CHANGES if comparison is not None else ():
+        if comparison is None:
+            continue
+        for model in CHANGES:
             found = scores(case, model, comparison)
             if not found:
                 continue
@@ -219,18 +228,11 @@ def write(source: Path) -> None:
             own = {name: v for name, v in values.items() if name in setting_types()}
             options = {name: v for name, v in values.items() if name not in own}
             for dataset in (case.dataset, *case.like):
-                recommended["datasets"][dataset][CLASSES[model]] = {
-                    "settings": own,
-                    "options": options,
-                }
+                entry = {"settings": own, "options": options}
+                recommended["datasets"][dataset][CLASSES[model]] = entry
     hours = sum(r.result.seconds for c in shown.values() for r in c.runs if r.result) / 3600
     lines += [f"In all {hours:.1f} core-hours.", ""]
-    for path, text in (
-        (source / "README.md", "\n".join(lines)),
-        (RECOMMENDED, json.dumps(recommended, indent=2) + "\n"),
-    ):
-        with atomically(path) as unfinished:
-            unfinished.write_text(text, encoding="utf-8")
+    return "\n".join(lines), json.dumps(recommended, indent=2) + "\n"
 
 
 def table(case: Case, model: str, found: list[Scores], best: Scores, why: str) -> list[str]:
