@@ -42,9 +42,11 @@ def our_steps(case: Case) -> Callable[[Clock], None]:
     """Our loop in parts; :meth:`ifmixup.training.trainer.Trainer.run_epoch` is the whole."""
     training = our_training(pack(plain_graphs(case.dataset), case.dataset), case)
     model: Any = training.model.train()
+    optimizer: Any = training.optimizer
+    optimizer.param_groups[0]["lr"] = LEARNING_RATE
 
     def epoch(clock: Clock) -> None:
-        training.optimizer.prepare()
+        optimizer.prepare()
         for graphs in training._training_batches():
             inputs = training.training_model.inputs(graphs)
             clock("prepare")
@@ -52,11 +54,11 @@ def our_steps(case: Case) -> Callable[[Clock], None]:
             clock("forward")
             loss = F.cross_entropy(model.classify(h), graphs.graphs["y"])
             clock("loss")
-            training.optimizer.zero_grad()
+            optimizer.zero_grad()
             clock("optimiser")
             loss.backward()
             clock("backward")
-            training.optimizer.step(LEARNING_RATE)
+            optimizer.step()
             clock("optimiser")
 
     return epoch

@@ -35,7 +35,7 @@ def tasks_of(
 ) -> list[Task]:
     """The runs of one trial."""
     candidate = Candidate(settings, model.spec, method.spec)
-    trial = make_trial(model, method, data, splits, [candidate], protocol=protocol)
+    trial = make_trial(data, splits, [candidate], protocol=protocol)
     return list(zip(trial.specs()[0], folds_of(splits, protocol), strict=True))
 
 

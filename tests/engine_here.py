@@ -1,6 +1,6 @@
 """An engine for tests: runs in this process, counts, and fails when told to."""
 
-from ifmixup.study.engines.engine import Outcome
+from ifmixup.study.record import Record
 from ifmixup.training.run import run
 
 
@@ -15,6 +15,6 @@ class Here:
         for spec, fold in tasks:
             self.ran.append(spec)
             if self.fail(spec):
-                yield Outcome(spec, error="TrainingError: no")
+                yield Record(spec, error="TrainingError: no")
             else:
-                yield Outcome(spec, run(spec, data, fold))
+                yield Record(spec, run(spec, data, fold))

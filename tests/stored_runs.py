@@ -8,7 +8,6 @@ from types import SimpleNamespace
 
 from ifmixup.components import resolve, set_options
 from ifmixup.errors import StoreError
-from ifmixup.study.engines.engine import Outcome
 from ifmixup.study.grid import expand
 from ifmixup.study.record import Record
 from ifmixup.study.splits import Splits
@@ -61,9 +60,7 @@ def result(test=(0.5, 2 / 3), *, validation=None, losses=None, metric="accuracy"
 def record(run, found=RESULT, *, error=None):
     """The record of a spec: done with a result, or failed with an error."""
     return Record(
-        key=run.key,
         spec=run,
-        status="done" if error is None else "failed",
         result=found if error is None else None,
         error=error,
         versions={"torch": "2"},
@@ -116,15 +113,7 @@ def study_of(
                     )
                     against = None if method is base else f"{model.name} {base.name}"
                     trials.append(
-                        make_trial(
-                            model,
-                            method,
-                            data,
-                            splits,
-                            candidates,
-                            protocol=protocol,
-                            against=against,
-                        )
+                        make_trial(data, splits, candidates, protocol=protocol, against=against)
                     )
     name = name or datasets[0]
     return Study(name, title or f"{name}: a study", metric, tuple(trials), tuple(notes))
@@ -163,11 +152,11 @@ def stored(folder, study, records):
 def done(fold=0, *, accuracy=2 / 3, **options):
     metrics = {**RESULT.metrics, "accuracy": accuracy}
     found = replace(RESULT, curves=dict(RESULT.curves), metrics=metrics)
-    return Outcome(spec(fold, **options), result=found, host="here", versions={"torch": "2"})
+    return Record(spec(fold, **options), result=found, host="here", versions={"torch": "2"})
 
 
 def failed(fold=0, error="out of memory", **options):
-    return Outcome(spec(fold, **options), error=error, host="here", versions={"torch": "2"})
+    return Record(spec(fold, **options), error=error, host="here", versions={"torch": "2"})
 
 
 def filled(folder, *outcomes):

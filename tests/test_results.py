@@ -1,7 +1,8 @@
 """Runs go into the repository and come back; the published tables are made of them alone."""
 
-import importlib.util
+import importlib
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,17 @@ if not (RESULTS / "publish.py").exists():
     pytest.skip("results/ comes with the repository only", allow_module_level=True)
 
 
+def imported(name):
+    sys.path.insert(0, str(RESULTS))
+    try:
+        return importlib.import_module(name)
+    finally:
+        sys.path.remove(str(RESULTS))
+
+
 @pytest.fixture(scope="module")
 def publish():
-    spec = importlib.util.spec_from_file_location("publish", RESULTS / "publish.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return imported("publish")
 
 
 def measured(folder, *, folds=2, variants=("none", "ifmixup"), every=1):
@@ -168,3 +174,12 @@ def test_committed_runs_are_small_and_finished(publish):
     assert (studies is not None) == bool(files)
     for record in () if studies is None else studies.records:
         assert record.result is not None
+
+
+def test_the_settings_are_those_that_the_search_chose():
+    if not (RESULTS / "search" / "study.json").exists():
+        pytest.skip("no search is published")
+    search = imported("search")
+    page, recommended = search.texts(RESULTS / "search")
+    assert (RESULTS / "search" / "README.md").read_text(encoding="utf-8") == page
+    assert search.RECOMMENDED.read_text(encoding="utf-8") == recommended

@@ -28,37 +28,32 @@ if TYPE_CHECKING:
 
     __version__: str
 
-# Where each public name is defined. It is imported on first use, because torch takes seconds.
+# Where the public names are defined. Each is imported on first use, because torch takes seconds.
 _HOMES = {
-    "Comparison": "ifmixup.study.comparison",
-    "EdgeAttrToNodes": "ifmixup.data",
-    "GraphClassifier": "ifmixup.estimators",
-    "GraphRegressor": "ifmixup.estimators",
-    "IfMixup": "ifmixup.augment",
-    "IfmixupError": "ifmixup.errors",
-    "MixPlan": "ifmixup.augment",
-    "ModelCheck": "ifmixup.model_check",
-    "ModelError": "ifmixup.errors",
-    "Recovery": "ifmixup.recovery",
-    "check_model": "ifmixup.model_check",
-    "compare": "ifmixup.study.compare",
-    "mix": "ifmixup.mixing",
-    "mix_batch": "ifmixup.mixing",
-    "recover": "ifmixup.recovery",
-    "with_options": "ifmixup.components",
+    "ifmixup.augment": ("IfMixup", "MixPlan"),
+    "ifmixup.components": ("with_options",),
+    "ifmixup.data": ("EdgeAttrToNodes",),
+    "ifmixup.errors": ("IfmixupError", "ModelError"),
+    "ifmixup.estimators": ("GraphClassifier", "GraphRegressor"),
+    "ifmixup.mixing": ("mix", "mix_batch"),
+    "ifmixup.model_check": ("ModelCheck", "check_model"),
+    "ifmixup.recovery": ("Recovery", "recover"),
+    "ifmixup.study.compare": ("compare",),
+    "ifmixup.study.comparison": ("Comparison",),
 }
 _PACKAGES = ("augment", "data", "nn")
 
-__all__ = [*_HOMES, *_PACKAGES]
+__all__ = [*sorted(name for names in _HOMES.values() for name in names), *_PACKAGES]
 
 
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
         return importlib.import_module(f"ifmixup.{name}")
+    home = next((home for home, names in _HOMES.items() if name in names), None)
     if name == "__version__":
         value = importlib.import_module("importlib.metadata").version("ifmixup")
-    elif name in _HOMES:
-        value = getattr(importlib.import_module(_HOMES[name]), name)
+    elif home is not None:
+        value = getattr(importlib.import_module(home), name)
     else:
         raise AttributeError(f"module 'ifmixup' has no attribute {name!r}")
     globals()[name] = value

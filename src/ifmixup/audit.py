@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -105,16 +106,16 @@ def audit(
             reasons[f"graphs {first} and {second} can make graph {indices[_key(mixed)]}"] = None
         large, small = (a, b) if lam > 0.5 else (b, a)
         share = max(lam, 1 - lam)
-        if not independent:
-            structures += _same_structure(mixed, large, small, share)
-            continue
-        reason, error = _compare(mixed, large, small, share, None if one_hot else values)
-        if reason is None:
+        reason, error = None, 0.0
+        if independent:
+            reason, error = _compare(mixed, large, small, share, None if one_hot else values)
+        if independent and reason is None:
             recovered += 1
             structures += 1
             largest_error = max(largest_error, error)
-        else:
-            structures += _same_structure(mixed, large, small, share)
+            continue
+        structures += _same_structure(mixed, large, small, share)
+        if reason is not None:
             reasons[reason.replace("{pair}", f"graphs {first} and {second}")] = None
     if not independent:
         reasons[
@@ -167,13 +168,10 @@ def _plain(graph: Data) -> Data:
     return Data(x=graph.x, edge_index=coalesce(graph.edge_index, num_nodes=graph.num_nodes))
 
 
-def _key(graph: Data) -> tuple[bytes, bytes]:
+def _key(graph: Data) -> tuple[Any, ...]:
     """Equal for graphs that are the same, node by node and edge by edge."""
-    return _bytes(graph.x), _bytes(graph.edge_index)
-
-
-def _bytes(value: Tensor) -> bytes:
-    return bytes(str(tuple(value.shape)), "ascii") + value.contiguous().cpu().numpy().tobytes()
+    parts = (graph.x, graph.edge_index)
+    return tuple((part.shape, part.contiguous().cpu().numpy().tobytes()) for part in parts)
 
 
 def _mixtures(

@@ -136,10 +136,10 @@ def label_rows(y: Tensor, num_graphs: int, num_classes: int | None, dtype: torch
     if num_classes is None:
         raise InputError("y holds class numbers: say how many classes there are with num_classes=.")
     numbers = y.reshape(-1).long()
-    if bool(((numbers < 0) | (numbers >= num_classes)).any()):
-        wrong = int(numbers[(numbers < 0) | (numbers >= num_classes)][0])
+    wrong = numbers[(numbers < 0) | (numbers >= num_classes)]
+    if len(wrong):
         raise InputError(
-            f"The label {wrong} is out of range: with num_classes={num_classes} "
+            f"The label {int(wrong[0])} is out of range: with num_classes={num_classes} "
             f"classes are numbered from 0 to {num_classes - 1}."
         )
     return F.one_hot(numbers, num_classes).to(dtype)
@@ -206,10 +206,8 @@ def _group_edges(
     taken = Graphs(nodes, edges, graphs, node_ptr, edge_ptr)
     if not torch.equal(edge_graph, node_graph.index_select(0, target)):
         edge = int((edge_graph != node_graph[target]).nonzero()[0])
-        raise InputError(
-            f"Edge {edge} joins two graphs of the batch: node {int(source[edge])} and "
-            f"node {int(target[edge])}."
-        )
+        one, other = int(source[edge]), int(target[edge])
+        raise InputError(f"Edge {edge} joins two graphs of the batch: node {one} and node {other}.")
     if bool((edge_graph[1:] >= edge_graph[:-1]).all()):
         return taken
     order = edge_graph.argsort(stable=True)

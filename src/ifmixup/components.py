@@ -17,7 +17,6 @@ from typing import Any, TypeVar, get_type_hints
 
 from ifmixup.errors import ComponentError, InputError, InputTypeError, unknown_name
 from ifmixup.source_code import load_class, source_digest
-from ifmixup.source_code import told as told
 from ifmixup.source_code import user_code as user_code
 from ifmixup.values import Plain, as_type, is_plain, parse, same_names, short
 
@@ -51,7 +50,8 @@ class ClassSpec:
     @property
     def identity(self) -> list[Any]:
         """What a run's key depends on: class, options and code, but neither label nor path."""
-        return [self.class_name, dict(self.options), self.source]
+        options = {name: value for name, value in self.options if value is not None}
+        return [self.class_name, options, self.source]
 
     def to_dict(self) -> dict[str, Any]:
         """As values that JSON has."""
@@ -65,18 +65,13 @@ class ClassSpec:
                 f"A model or a method is an object with its name; got {short(values)}."
             )
         same_names("The class", values, ClassSpec.__dataclass_fields__)
-        for name in ("name", "target"):
-            as_type(name, values[name], str)
+        for name, hint in (("name", str), ("target", str), ("source", str | None)):
+            as_type(name, values[name], hint)
         options = values["options"]
         if not isinstance(options, dict):
             raise InputError(f"Options are an object of names and values; got {short(options)}.")
         found = {str(key): as_type(str(key), value, None) for key, value in options.items()}
-        return ClassSpec(
-            values["name"],
-            values["target"],
-            tuple(sorted(found.items())),
-            as_type("source", values["source"], str | None),  # type: ignore[arg-type]
-        )
+        return ClassSpec(**{**values, "options": tuple(sorted(found.items()))})
 
 
 @dataclass(frozen=True)
@@ -94,7 +89,8 @@ class Option:
 
 
 @cache
-def _takes_any(cls: type) -> bool:
+def takes_any(cls: type) -> bool:
+    """Whether a class takes options of any name, by ``**kwargs``."""
     return any(p.kind is p.VAR_KEYWORD for p in inspect.signature(cls).parameters.values())
 
 
@@ -124,7 +120,6 @@ class Registry:
             name: What commands call it.
             **defaults: Options that have no default in the signature, or another one.
         """
-
         _check_label(name, self.kind)
 
         def decorate(cls: C) -> C:
@@ -161,11 +156,8 @@ class Registry:
         option. Types come from annotations, else from the default. Defaults come from where the
         class was registered, else from the signature, else from where its nearest base was.
         """
-        if cls not in self._options:  # a grid asks for each of its settings
-            self._options[cls] = self._find_options(cls)
-        return self._options[cls]
-
-    def _find_options(self, cls: type) -> dict[str, Option]:
+        if cls in self._options:  # a grid asks for each of its settings
+            return self._options[cls]
         try:
             hints = get_type_hints(cls.__init__)  # type: ignore[misc]
         except Exception:  # an annotation may name what exists only while type checking
@@ -179,14 +171,13 @@ class Registry:
             default = changed.get(name, parameter.default)
             if default is parameter.empty:
                 default = inherited.get(name, default)
-            if not named or name in self.given:
+            option = Option(name, hints.get(name), default)
+            if not named or name in self.given or not (option.required or is_plain(default)):
                 continue
-            if default is not parameter.empty and not is_plain(default):
-                continue
-            hint = hints.get(name)
-            if hint is None and default is not None and default is not parameter.empty:
-                hint = type(default)
-            found[name] = Option(name, hint, default)
+            if option.hint is None and not option.required and default is not None:
+                option = replace(option, hint=type(default))
+            found[name] = option
+        self._options[cls] = found
         return found
 
     def check_options(self, cls: type, name: str, given: Mapping[str, Any]) -> dict[str, Plain]:
@@ -198,7 +189,7 @@ class Registry:
         options = self.options(cls)
         values: dict[str, Plain] = {}
         for option, value in given.items():
-            if option not in options and not self.takes_any(cls):
+            if option not in options and not takes_any(cls):
                 raise unknown_name(f"option of {self.kind} {name!r}", option, options)
             hint = options[option].hint if option in options else None
             values[option] = as_type(f"The option {option} of {name}", value, hint)
@@ -206,8 +197,7 @@ class Registry:
 
     def make(self, cls: type, options: Mapping[str, Plain], **given: Any) -> Any:
         """An object of a class; of what the library gives it gets what its signature names."""
-        parameters, anything = inspect.signature(cls).parameters, self.takes_any(cls)
-        names = {*parameters, *(self.needed if anything else ())}
+        names = {*inspect.signature(cls).parameters, *(self.needed if takes_any(cls) else ())}
         taken = {name: value for name, value in given.items() if name in names}
         made = cls(**taken, **options)
         if self.kind == "method":  # one whose signature leaves them out has them all the same
@@ -216,17 +206,9 @@ class Registry:
                     setattr(made, name, given[name])
         return made
 
-    def takes_any(self, cls: type) -> bool:
-        """Whether a class takes options of any name, by ``**kwargs``."""
-        return _takes_any(cls)
 
-
-MODELS = Registry(
-    "model",
-    "ifmixup.nn",
-    ("in_channels", "out_channels", "edge_dim"),
-    ("in_channels", "out_channels"),
-)
+_NEEDED = ("in_channels", "out_channels")
+MODELS = Registry("model", "ifmixup.nn", (*_NEEDED, "edge_dim"), _NEEDED)
 METHODS = Registry("method", "ifmixup.augment", ("num_classes", "generator"))
 _REGISTRIES = {"model": MODELS, "method": METHODS}
 
@@ -262,7 +244,7 @@ class Component:
 
     def takes(self, name: str) -> bool:
         """Whether ``name`` is one of its options, and not fixed."""
-        known = name in self.option_names() or _REGISTRIES[self.kind].takes_any(self.cls)
+        known = name in self.option_names() or takes_any(self.cls)
         return known and name not in self.fixed
 
     def with_options(self, **changes: Any) -> Component:
@@ -293,9 +275,7 @@ def with_options(component: Any, *, name: str | None = None, **options: Any) -> 
         >>> with_options("ifmixup", name="wide", alpha=1, beta=1).name
         'wide'
     """
-    kind = _kind(component)
-    found = _variant(resolve(kind, component), options)
-    return found if name is None else _labelled(found, name)
+    return _variant(resolve(_kind(component), component), options, name)
 
 
 def resolve(kind: str, given: Any) -> Component:
@@ -334,9 +314,8 @@ def resolve(kind: str, given: Any) -> Component:
         found = _described(registry, cls, stored, cls.__name__)
     else:
         found = _described(registry, registry.get(target), None, target)
-    if match["options"]:
-        found = _variant(found, _typed_options(found, match["options"]))
-    return found if match["label"] is None else _labelled(found, match["label"].strip())
+    options = _typed_options(found, match["options"]) if match["options"] else {}
+    return _variant(found, options, None if match["label"] is None else match["label"].strip())
 
 
 def resolve_all(kind: str, given: Iterable[Any]) -> list[Component]:
@@ -359,16 +338,17 @@ def set_options(components: Iterable[Component], changes: Mapping[str, Any]) -> 
     """
     given = list(components)
     named = {name for each in given for name in each.option_names()}
+    changed = []
+    for each in given:
+        own = {*each.option_names(), *(changes.keys() - named)}
+        taken = {name: changes[name] for name in changes if name in own and each.takes(name)}
+        changed.append(each.with_options(**taken))
+    return changed
 
-    def taken(each: Component) -> dict[str, Any]:
-        own = each.option_names()
-        return {
-            name: value
-            for name, value in changes.items()
-            if each.takes(name) and (name in own or name not in named)
-        }
 
-    return [each.with_options(**taken(each)) for each in given]
+def foreign(spec: ClassSpec) -> bool:
+    """Whether a class is the user's."""
+    return spec.source is not None
 
 
 def find_class(kind: str, spec: ClassSpec) -> type:
@@ -377,15 +357,14 @@ def find_class(kind: str, spec: ClassSpec) -> type:
     Raises:
         ComponentError: If the code of the class is not here, or is other code.
     """
-    if spec.source is None:
-        module, _, name = spec.target.rpartition(":")
-        if module.split(".")[0] != "ifmixup":
+    if not foreign(spec):
+        if not spec.target.startswith("ifmixup."):
             raise ComponentError(f"{spec.target!r} is not a {kind} of ifmixup.")
         registry = _REGISTRIES[kind]
         for each in registry.names():
             if _target(registry.get(each)) == spec.target:
                 return registry.get(each)
-        raise unknown_name(kind, name, registry.names())
+        raise unknown_name(kind, spec.class_name, registry.names())
     found = _FOUND.get((spec.target, spec.source))
     if found is None:
         raise ComponentError(
@@ -412,11 +391,6 @@ def build(kind: str, spec: ClassSpec, **given: Any) -> Any:
         return _REGISTRIES[kind].make(cls, options, **given)
 
 
-def foreign(spec: ClassSpec) -> bool:
-    """Whether a class is the user's."""
-    return spec.source is not None
-
-
 def adopt(spec: ClassSpec, cls: type) -> None:
     """Use ``cls`` for ``spec`` in this process, such as a worker that was sent it."""
     _FOUND[spec.target, spec.source] = cls
@@ -425,16 +399,15 @@ def adopt(spec: ClassSpec, cls: type) -> None:
 def _kind(component: Any) -> str:
     if isinstance(component, Component):
         return component.kind
-    if isinstance(component, type):
-        return "method" if _is_method(component) else "model"
-    text = str(component).partition("(")[0].rpartition("=")[2].strip()
-    if ":" in text:
+    cls = component
+    if not isinstance(component, type):
+        text = str(component).partition("(")[0].rpartition("=")[2].strip()
+        if ":" not in text:
+            if text not in (known := [*MODELS.names(), *METHODS.names()]):
+                raise unknown_name("model or method", text, known)
+            return "model" if text in MODELS.names() else "method"
         cls, _ = load_class(text, "model or method")
-        return "method" if _is_method(cls) else "model"
-    for kind, registry in _REGISTRIES.items():
-        if text in registry.names():
-            return kind
-    raise unknown_name("model or method", text, [*MODELS.names(), *METHODS.names()])
+    return "method" if _is_method(cls) else "model"
 
 
 def _is_method(cls: type) -> bool:
@@ -445,13 +418,12 @@ def _ours(cls: type | None) -> bool:
     return cls is not None and cls.__module__.split(".")[0] == "ifmixup"
 
 
-def _variant(found: Component, options: Mapping[str, Any]) -> Component:
-    return replace(found.with_options(**options), fixed=found.fixed | {*options})
-
-
-def _labelled(found: Component, name: str) -> Component:
+def _variant(found: Component, options: Mapping[str, Any], name: str | None) -> Component:
+    changed = replace(found.with_options(**options), fixed=found.fixed | {*options})
+    if name is None:
+        return changed
     _check_label(name, found.kind)
-    return replace(found, spec=replace(found.spec, name=name))
+    return replace(changed, spec=replace(changed.spec, name=name))
 
 
 def _check_label(name: str, kind: str) -> None:
@@ -466,19 +438,17 @@ def _described(registry: Registry, cls: type, stored: str | None, name: str) -> 
     """The component of a class, checked."""
     from torch import nn
 
-    base: type = nn.Module if registry.kind == "model" else METHODS.get("none")
-    if not issubclass(cls, base) or (registry.kind == "model" and _is_method(cls)):
-        article = "torch.nn.Module" if registry.kind == "model" else "ifmixup.augment.Method"
-        raise InputTypeError(f"{cls.__name__} is not a {registry.kind}: derive it from {article}.")
-    parameters = inspect.signature(cls).parameters
-    if not registry.takes_any(cls):
-        lacking = [each for each in registry.needed if each not in parameters]
-        if lacking:
-            raise InputTypeError(
-                f"{cls.__name__}.__init__ takes no {' and no '.join(lacking)}. A model is made as "
-                f"{cls.__name__}(in_channels=..., out_channels=..., **options)."
-            )
-    options = _defaults(registry.options(cls), name)
+    is_model = registry.kind == "model"
+    if not issubclass(cls, nn.Module) or _is_method(cls) == is_model:
+        base = "torch.nn.Module" if is_model else "ifmixup.augment.Method"
+        raise InputTypeError(f"{cls.__name__} is not a {registry.kind}: derive it from {base}.")
+    lacking = [each for each in registry.needed if each not in inspect.signature(cls).parameters]
+    if lacking and not takes_any(cls):
+        raise InputTypeError(
+            f"{cls.__name__}.__init__ takes no {' and no '.join(lacking)}. A model is made as "
+            f"{cls.__name__}(in_channels=..., out_channels=..., **options)."
+        )
+    options = _defaults(registry.options(cls))
     if _ours(cls):
         spec = ClassSpec(name, _target(cls), options, None)
     else:
@@ -499,27 +469,21 @@ def check_complete(component: Component, allow: Iterable[str] = ()) -> None:
             )
 
 
-def _defaults(options: Mapping[str, Option], name: str) -> tuple[tuple[str, Plain], ...]:
-    values = {
-        each.name: as_type(f"The option {each.name} of {name}", each.default, None)
-        for each in options.values()
-        if not each.required
-    }
-    # 5 in the signature of a float is 5.0, as it would be if it were set.
-    for key, value in values.items():
-        try:
-            values[key] = as_type(key, value, options[key].hint)
-        except InputError:  # a default that its own annotation forbids is the user's business
-            continue
+def _defaults(options: Mapping[str, Option]) -> tuple[tuple[str, Plain], ...]:
+    values: dict[str, Plain] = {}
+    for name, option in options.items():
+        if not option.required:
+            try:  # 5 in the signature of a float is 5.0, as it would be if it were set
+                values[name] = as_type(name, option.default, option.hint)
+            except InputError:  # a default that its own annotation forbids is the user's business
+                values[name] = as_type(name, option.default, None)
     return tuple(sorted(values.items()))
 
 
 def _target(cls: type) -> str:
     """Where a class is: the package for ours, else the module."""
-    module = cls.__module__
-    if _ours(cls):
-        return f"{'.'.join(module.split('.')[:2])}:{cls.__qualname__}"
-    return f"{module}:{cls.__qualname__}"
+    parts = cls.__module__.split(".")
+    return f"{'.'.join(parts[:2] if _ours(cls) else parts)}:{cls.__qualname__}"
 
 
 def _typed_options(found: Component, text: str) -> dict[str, Plain]:

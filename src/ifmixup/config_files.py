@@ -21,11 +21,7 @@ else:  # pragma: no cover
     import tomli as tomllib
 
 MAX_BYTES = 1_000_000
-"""The largest file."""
-
-MAX_VALUES = 100_000
-"""The most values in a file, those that YAML's aliases repeat counted each time."""
-
+MAX_VALUES = 100_000  # in a file; those that YAML's aliases repeat are counted each time
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -74,16 +70,12 @@ def read_config(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _read_yaml(text: str) -> Any:
-    loader = yaml.SafeLoader(text)
-    try:
-        node = loader.get_single_node()
-        if node is None:
-            return {}
-        if _count(node, {}) > MAX_VALUES:
-            raise InputError(f"it holds more than the {MAX_VALUES} values allowed")
-        return loader.construct_document(node)
-    finally:
-        loader.dispose()
+    node = yaml.compose(text, Loader=yaml.SafeLoader)
+    if node is None:
+        return {}
+    if _count(node, {}) > MAX_VALUES:
+        raise InputError(f"it holds more than the {MAX_VALUES} values allowed")
+    return yaml.safe_load(text)
 
 
 def _count(node: yaml.Node, known: dict[int, int]) -> int:
@@ -97,11 +89,9 @@ def _count(node: yaml.Node, known: dict[int, int]) -> int:
             raise InputError("an alias refers to a value that contains it")
         return known[id(node)]
     known[id(node)] = 0  # not known until its children are
-    children: list[yaml.Node] = []
+    children = [] if isinstance(node, yaml.ScalarNode) else node.value
     if isinstance(node, yaml.MappingNode):
-        children = [child for pair in node.value for child in pair]
-    elif isinstance(node, yaml.SequenceNode):
-        children = node.value
+        children = [child for pair in children for child in pair]
     known[id(node)] = 1 + sum(_count(child, known) for child in children)
     return known[id(node)]
 
@@ -137,12 +127,15 @@ def to_toml(values: Mapping[str, Any]) -> str:
         gin = {dropout = 0.5}
         <BLANKLINE>
     """
-    lines = [
-        f"{_key(name)} = {_toml(name, value)}\n"
-        for name, value in values.items()
+    return "".join(f"{pair}\n" for pair in _pairs("", values))
+
+
+def _pairs(name: str, values: Mapping[str, Any]) -> list[str]:
+    return [
+        f"{_key(key)} = {_toml(f'{name}{key}', value)}"
+        for key, value in values.items()
         if value is not None
     ]
-    return "".join(lines)
 
 
 def _toml(name: str, value: Any) -> str:
@@ -155,12 +148,7 @@ def _toml(name: str, value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{', '.join(_toml(name, each) for each in value)}]"
     if isinstance(value, Mapping):
-        pairs = [
-            f"{_key(key)} = {_toml(f'{name}.{key}', each)}"
-            for key, each in value.items()
-            if each is not None
-        ]
-        return f"{{{', '.join(pairs)}}}"
+        return f"{{{', '.join(_pairs(f'{name}.', value))}}}"
     raise InputError(
         f"{name} is {short(value)}, which TOML does not have; it has booleans, numbers, texts, "
         "lists and tables."

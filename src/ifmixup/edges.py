@@ -19,13 +19,8 @@ def check_edge_index(
 ) -> None:
     """Check that ``edge_index`` is integers ``[2, E]`` from 0 to ``num_nodes`` − 1.
 
-    In a batch, an edge to a node that does not exist would reach into another graph.
-
-    Args:
-        edge_index: The edges; any object, because it may come from an untrusted file.
-        num_nodes: The number of nodes.
-        where: What has these edges, as the error message begins: ``"Graph 7"``.
-        error: The error to raise.
+    In a batch, an edge to a node that does not exist would reach into another graph. The message of
+    the ``error`` begins with ``where``, what has these edges: ``"Graph 7"``.
     """
     if (
         not isinstance(edge_index, Tensor)
@@ -104,23 +99,16 @@ def edges_of_keys(keys: Tensor, num_nodes: int) -> Tensor:
 def starts_of(index: Tensor, size: int) -> Tensor:
     """Where each of the numbers 0, …, size − 1 begins in a sorted ``index``, and the end.
 
-    PyG's ``index2ptr`` is the same, but not on every device.
-
-    Returns:
-        ``[size + 1]``
+    PyG's ``index2ptr`` is the same, ``[size + 1]``, but not on every device.
     """
     return torch.searchsorted(index, torch.arange(size + 1, device=index.device, dtype=index.dtype))
 
 
 def merge_pair(keys: Tensor, values: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
-    """Sort edges and merge those that occur twice; their values are added.
+    """Sort edges, of which each occurs at most twice, and merge them; their values are added.
 
-    Args:
-        keys: The numbers of the edges, ``[E]``; each at most twice.
-        values: The attributes of the edges, each ``[E, ...]``.
-
-    Returns:
-        The different keys in order, ``[E']``, and the values, each ``[E', ...]``.
+    From ``keys`` ``[E]`` and ``values``, each ``[E, ...]``, to the different keys in order,
+    ``[E']``, and their values, each ``[E', ...]``.
     """
     keys, order = keys.sort(stable=True)
     values = [value.index_select(0, order) for value in values]

@@ -40,9 +40,6 @@ class GraphEstimator(BaseEstimator):
     ``method__alpha``; there are as many as the classes have.
     """
 
-    model: Any
-    method: Any
-    use_edge_attr: bool | None
     early_stopping: bool
     validation_fraction: float
     patience: int
@@ -74,9 +71,9 @@ class GraphEstimator(BaseEstimator):
         **options: Any,
     ) -> None:
         # scikit-learn's rule: parameters are stored as they are, and checked in fit.
-        given = {name: value for name, value in locals().items() if name in _parameters()}
-        for name, value in given.items():
-            setattr(self, name, value)
+        given = locals()
+        for name in GraphEstimator._get_param_names():
+            setattr(self, name, given[name])
         self._options = options
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -106,31 +103,18 @@ class GraphEstimator(BaseEstimator):
         check_complete(found)
         return found
 
-    def _train(
-        self,
-        given: Any,
-        graphs: Sequence[Data],
-        targets: Tensor,
-        task: str,
-        classes: NDArray[np.int64] | None = None,
-    ) -> None:
-        """Train, and keep what scikit-learn and prediction need.
-
-        Args:
-            given: The graphs as the user gave them.
-            graphs: The same as a list.
-            targets: A class number or a row of values for each, ``[B]`` or ``[B, T]``.
-            task: ``classes`` or ``values``.
-            classes: The class numbers, to stratify by; None for values.
-        """
+    def _train(self, given: Any, graphs: Sequence[Data], targets: Tensor, task: str) -> None:
+        """Train on the list of the ``given`` graphs, with targets ``[B]`` or rows ``[B, T]``."""
         for name in self._options:
             if not name.startswith(_PREFIXES):
+                error = unknown_name("parameter", name, GraphEstimator._get_param_names())
                 raise InputTypeError(
-                    f"{unknown_name('parameter', name, _parameters())} Options of the model and of "
-                    f"the method begin with model__ and method__, such as model__num_layers=3."
+                    f"{error} Options of the model and of the method begin with model__ and "
+                    f"method__, such as model__num_layers=3."
                 )
         model, method = self._component("model"), self._component("method")
-        settings = Settings.of({name: getattr(self, name) for name in setting_types()})
+        shared = [name for name in setting_types() if hasattr(self, name)]
+        settings = Settings.of({name: getattr(self, name) for name in shared})
         if settings.use_edge_attr is None:
             has = graphs[0].get("edge_attr") is not None
             settings = settings.with_(
@@ -140,10 +124,7 @@ class GraphEstimator(BaseEstimator):
             raise InputError("At least two graphs are needed to fit; got 1 sample.")
         # One number seeds the run, whatever kind of state was given.
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        known = np.ones(len(graphs), dtype=bool)
-        if task == "values":
-            known = (~targets.isnan()).any(1).numpy()
-        kept, held_out = self._hold_out(known, classes, seed)
+        kept, held_out = self._hold_out(targets, task, seed)
         with epoch_bar(settings.epochs) if self.progress else nullcontext() as each_epoch:
             trainer = train(
                 settings,
@@ -175,24 +156,18 @@ class GraphEstimator(BaseEstimator):
         outputs = self.predictor_.predict(as_graphs(graphs), device=self.device)
         return torch.cat(list(outputs)).numpy()
 
-    def _hold_out(
-        self, known: NDArray[np.bool_], classes: NDArray[np.int64] | None, seed: int
-    ) -> tuple[Tensor, Tensor | None]:
-        """The indices of the graphs to train on, and of those that choose the epoch.
-
-        Only those with a ``known`` target can tell which epoch is better.
-        """
-        total = len(known)
-        index = np.arange(total)
+    def _hold_out(self, targets: Tensor, task: str, seed: int) -> tuple[Tensor, Tensor | None]:
+        """The indices of the graphs to train on, and of those that choose the epoch."""
+        total = len(targets)
+        index = torch.arange(total)
         if not self.early_stopping:
-            return torch.from_numpy(index), None
+            return index, None
         if not 0 < self.validation_fraction < 1:
             raise InputError(
                 f"validation_fraction must lie between 0 and 1; got {self.validation_fraction}."
             )
-        if not isinstance(self.patience, int | np.integer) or self.patience < 1:
-            raise InputError(f"patience must be a number from 1; got {self.patience!r}.")
-        judges = index[known]
+        # Only graphs with a known target can tell which epoch is better.
+        judges = index[~targets.isnan().all(1)] if task == "values" else index
         if len(judges) < 2:
             raise InputError(
                 "early_stopping needs two graphs with a known y: one to train on, and one to "
@@ -200,16 +175,16 @@ class GraphEstimator(BaseEstimator):
             )
         count = min(max(1, round(total * self.validation_fraction)), len(judges) - 1)
         stratify = None
-        if classes is not None:
+        if task == "classes":
             # Stratified, where there are enough graphs of each class for both parts.
-            of_each = np.bincount(classes)
+            of_each = targets.bincount()
             enough = of_each.min() > 1 and min(count, total - count) >= len(of_each)
-            stratify = classes if enough else None
-        _, held_out = train_test_split(
-            judges, test_size=count, random_state=seed, stratify=stratify
+            stratify = targets.numpy() if enough else None
+        _, chosen = train_test_split(
+            judges.numpy(), test_size=count, random_state=seed, stratify=stratify
         )
-        kept = np.setdiff1d(index, held_out)
-        return torch.from_numpy(kept), torch.from_numpy(np.sort(held_out))
+        held_out = torch.from_numpy(np.sort(chosen))
+        return index[~torch.isin(index, held_out)], held_out
 
 
 class GraphClassifier(ClassifierMixin, GraphEstimator):
@@ -257,18 +232,16 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
 
     classes_: NDArray[Any]
 
-    def fit(self, graphs: Any, y: Any = None, **unsupported: Any) -> GraphClassifier:
+    def fit(self, graphs: Any, y: Any = None) -> GraphClassifier:
         """Train on graphs.
 
         Args:
             graphs: A list of ``Data``, a NumPy array of them, or a PyG dataset.
             y: The class of each graph, anything hashable; None takes the ``y`` of the graphs.
-            unsupported: scikit-learn may pass more, such as ``sample_weight``: an error.
         """
-        _refuse(unsupported)
         several = as_graphs(graphs)
         classes, numbers = number_classes(labels_of(several, y))
-        self._train(graphs, several, torch.from_numpy(numbers), "classes", numbers)
+        self._train(graphs, several, torch.from_numpy(numbers), "classes")
         self.classes_ = classes
         return self
 
@@ -301,28 +274,20 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
 class GraphRegressor(RegressorMixin, GraphEstimator):
     """Predict numbers of graphs, as :class:`~ifmixup.GraphClassifier` predicts classes.
 
-    The parameters are those of :class:`~ifmixup.GraphClassifier`. Targets are standardised while
-    training, and predictions are in the original units. A target may be missing (NaN): it is left
-    out of the loss.
-
-    Attributes:
-        n_features_in_: The width of ``x`` in the graphs that ``fit`` saw.
-        n_iter_: The number of epochs trained.
-        curves_: One value per epoch: ``train_loss``, and with early stopping ``validation_mae`` and
-            ``validation_loss``.
-        predictor_: The trained model, as a :class:`~ifmixup.prediction.predictor.Predictor`.
+    Parameters and attributes are those of :class:`~ifmixup.GraphClassifier`, without ``classes_``;
+    with early stopping ``curves_`` has ``validation_mae``. Targets are standardised while training,
+    and predictions are in the original units. A target may be missing (NaN): it is left out of the
+    loss.
     """
 
-    def fit(self, graphs: Any, y: Any = None, **unsupported: Any) -> GraphRegressor:
+    def fit(self, graphs: Any, y: Any = None) -> GraphRegressor:
         """Train on graphs.
 
         Args:
             graphs: A list of ``Data``, a NumPy array of them, or a PyG dataset.
             y: A number ``[B]`` or a row ``[B, T]`` for each graph; None takes the ``y`` of the
                 graphs.
-            unsupported: scikit-learn may pass more, such as ``sample_weight``: an error.
         """
-        _refuse(unsupported)
         several = as_graphs(graphs)
         values = values_of(several, y)
         rows = torch.from_numpy(values).view(len(several), -1)
@@ -353,27 +318,18 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
             raise InputError(
                 f"y has {values.shape[1]} values per graph, and fit was given {guesses.shape[1]}."
             )
-        weights = None if sample_weight is None else np.asarray(sample_weight)
+        weights = np.ones(len(several)) if sample_weight is None else np.asarray(sample_weight)
         known = ~np.isnan(values)
-        enough = [column for column in range(values.shape[1]) if known[:, column].sum() > 1]
-        found = [
-            r2_score(
-                values[known[:, column], column],
-                guesses[known[:, column], column],
-                sample_weight=None if weights is None else weights[known[:, column]],
-            )
-            for column in enough or [int(known.sum(0).argmax())]
-        ]
+        enough = np.flatnonzero(known.sum(0) > 1)
+        found = []
+        for column in enough if len(enough) else [known.sum(0).argmax()]:
+            rows = known[:, column]
+            given, guessed = values[rows, column], guesses[rows, column]
+            found.append(r2_score(given, guessed, sample_weight=weights[rows]))
         return float(np.mean(found))
 
     def __sklearn_tags__(self) -> Any:
         return _of_graphs(super().__sklearn_tags__())
-
-
-def _parameters() -> list[str]:
-    """The parameters that are not options of the model or the method."""
-    found: list[str] = GraphEstimator._get_param_names()
-    return found
 
 
 def _of_graphs(tags: Any) -> Any:
@@ -395,12 +351,3 @@ def _packed(
     for graph, target in zip(encoded, targets.split(1), strict=True):
         graph.y = target
     return replace(pack(encoded, name="graphs", task=task), encoder=encoder.to_dict())
-
-
-def _refuse(unsupported: dict[str, Any]) -> None:
-    """Raise an error where ``fit`` was given anything else than graphs and y."""
-    if unsupported:
-        raise InputTypeError(
-            f"fit takes graphs and y only; got {', '.join(unsupported)}. Sample weights are not "
-            f"supported: a mixed graph is made of two samples."
-        )

@@ -59,6 +59,11 @@ class Graphs:
         """Sources and targets, ``[2, E]``."""
         return self.edges["edge_index"]
 
+    @property
+    def edge_attributes(self) -> dict[str, Tensor]:
+        """The attributes of edges without ``edge_index``."""
+        return {key: value for key, value in self.edges.items() if key != "edge_index"}
+
     @cached_property
     def node_counts(self) -> Tensor:
         """The number of nodes of each graph, ``[B]``."""
@@ -120,16 +125,15 @@ def select(graphs: Graphs, index: Tensor) -> Graphs:
     starts = graphs.node_ptr[index]
     node, _, node_ptr = ranges(starts, graphs.node_counts[index])
     edge, graph, edge_ptr = ranges(graphs.edge_ptr[index], graphs.edge_counts[index])
-    edges = {
-        key: value.index_select(0, edge)
-        for key, value in graphs.edges.items()
-        if key != "edge_index"
-    }
     shift = (node_ptr[:-1] - starts).index_select(0, graph)
+    edge_index = take_edges(graphs.edge_index, edge).add_(shift)
     return Graphs(
-        nodes={key: value.index_select(0, node) for key, value in graphs.nodes.items()},
-        edges={"edge_index": take_edges(graphs.edge_index, edge).add_(shift), **edges},
-        graphs={key: _rows(value, index) for key, value in graphs.graphs.items()},
+        nodes=_rows(graphs.nodes, node),
+        edges={"edge_index": edge_index, **_rows(graphs.edge_attributes, edge)},
+        graphs={
+            key: value[index] if isinstance(value, Tensor) else [value[i] for i in index.tolist()]
+            for key, value in graphs.graphs.items()
+        },
         node_ptr=node_ptr,
         edge_ptr=edge_ptr,
         index=None if graphs.index is None else graphs.index[index],
@@ -149,9 +153,7 @@ def split(graphs: Graphs, sizes: Sequence[int]) -> list[Graphs]:
     node_at, edge_at = graphs.node_ptr[at].tolist(), graphs.edge_ptr[at].tolist()
     groups = []
     for group, node, edge in zip(pairwise(at), pairwise(node_at), pairwise(edge_at), strict=True):
-        edges = {
-            key: value[slice(*edge)] for key, value in graphs.edges.items() if key != "edge_index"
-        }
+        edges = {key: value[slice(*edge)] for key, value in graphs.edge_attributes.items()}
         first, last = group
         groups.append(
             Graphs(
@@ -216,27 +218,17 @@ def permute_nodes(graphs: Graphs, order: Tensor) -> Graphs:
     moved_to = torch.empty_like(order)
     moved_to[order] = torch.arange(order.numel(), device=order.device)
     edge, source, _ = ranges(graphs.source_ptr[order], graphs.degree[order])
-    edges = {
-        key: value.index_select(0, edge)
-        for key, value in graphs.edges.items()
-        if key != "edge_index"
-    }
     target = moved_to[graphs.edge_index[1].index_select(0, edge)]
-    return replace(
-        graphs,
-        nodes={key: value.index_select(0, order) for key, value in graphs.nodes.items()},
-        edges={"edge_index": torch.stack([source, target]), **edges},
-    )
+    edges = {"edge_index": torch.stack([source, target]), **_rows(graphs.edge_attributes, edge)}
+    return replace(graphs, nodes=_rows(graphs.nodes, order), edges=edges)
 
 
 def keep_edges(graphs: Graphs, keep: Tensor) -> Graphs:
     """The graphs with only the edges where ``keep`` ``[E]`` is true."""
     kept = keep.nonzero().view(-1)
     counted = pointers(keep.long())  # kept edges before each edge
-    edges = {
-        key: take_edges(value, kept) if key == "edge_index" else value.index_select(0, kept)
-        for key, value in graphs.edges.items()
-    }
+    edge_index = take_edges(graphs.edge_index, kept)
+    edges = {"edge_index": edge_index, **_rows(graphs.edge_attributes, kept)}
     return replace(graphs, edges=edges, edge_ptr=counted[graphs.edge_ptr])
 
 
@@ -248,7 +240,7 @@ def keep_nodes(graphs: Graphs, keep: Tensor) -> Graphs:
     rest = keep_edges(graphs, keep[source] & keep[target])
     return replace(
         rest,
-        nodes={key: value.index_select(0, kept) for key, value in graphs.nodes.items()},
+        nodes=_rows(graphs.nodes, kept),
         edges={**rest.edges, "edge_index": counted[rest.edge_index]},
         node_ptr=counted[graphs.node_ptr],
     )
@@ -260,7 +252,8 @@ def without_repeated_edges(graphs: Graphs) -> Graphs:
     same = source[1:] == source[:-1]
     if bool(((source[1:] > source[:-1]) | (same & (target[1:] > target[:-1]))).all()):
         return graphs  # strictly sorted, as PyG keeps its datasets
-    edges = {k: v for k, v in graphs.edges.items() if k not in ("edge_index", "edge_weight")}
+    edges = graphs.edge_attributes
+    weight = edges.pop("edge_weight", None)
     if len(graphs.edges) == 1:
         keys = edge_keys(graphs.num_nodes, graphs.edge_index).sort().values.unique_consecutive()
         edge_index = edges_of_keys(keys, graphs.num_nodes)
@@ -269,10 +262,8 @@ def without_repeated_edges(graphs: Graphs) -> Graphs:
             graphs.edge_index, list(edges.values()), graphs.num_nodes, reduce="mean"
         )
         edges = dict(zip(edges, values, strict=True))
-    if "edge_weight" in graphs.edges:
-        _, edges["edge_weight"] = coalesce(
-            graphs.edge_index, graphs.edges["edge_weight"], graphs.num_nodes, reduce="sum"
-        )
+    if weight is not None:
+        _, edges["edge_weight"] = coalesce(graphs.edge_index, weight, graphs.num_nodes)
     return replace(
         graphs,
         edges={"edge_index": edge_index, **edges},
@@ -299,9 +290,7 @@ def is_undirected(graphs: Graphs) -> bool:
     forth, order = forth.sort(stable=True)
     back, mirror = back.sort(stable=True)
     return torch.equal(forth, back) and all(
-        torch.equal(value[order], value[mirror])
-        for name, value in graphs.edges.items()
-        if name != "edge_index"
+        torch.equal(value[order], value[mirror]) for value in graphs.edge_attributes.values()
     )
 
 
@@ -328,5 +317,6 @@ def _join(a: dict[str, Tensor], b: dict[str, Tensor]) -> dict[str, Tensor]:
     return {name: torch.cat([value, b[name]]) for name, value in a.items()}
 
 
-def _rows(value: Any, index: Tensor) -> Any:
-    return value[index] if isinstance(value, Tensor) else [value[i] for i in index.tolist()]
+def _rows(level: dict[str, Tensor], index: Tensor) -> dict[str, Tensor]:
+    """The rows ``index`` of each attribute."""
+    return {key: value.index_select(0, index) for key, value in level.items()}

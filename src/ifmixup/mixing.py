@@ -92,7 +92,7 @@ def mix(
     )
     edges = dict(zip(names, values, strict=True))
     labels = {
-        name: mix_labels(y, other.graphs[name], ratio, inside=len(terms) == 2)
+        name: mix_rows(y, other.graphs[name], ratio, inside=len(terms) == 2)
         for name, y in one.graphs.items()
     }
     return Data(**nodes, edge_index=edges_of_keys(keys, n), **edges, **labels)
@@ -176,15 +176,15 @@ def mix_pairs(
         mixed = _merge(mixed)
     if "y" in pool.graphs:
         rows = pool.graphs["y"]
-        mixed.graphs["y"] = mix_labels(rows[first], rows[second], lam, inside=inside)
+        mixed.graphs["y"] = mix_rows(rows[first], rows[second], lam, inside=inside)
     return mixed
 
 
-def mix_labels(a: Tensor, b: Tensor, lam: Tensor, *, inside: bool = False) -> Tensor:
+def mix_rows(a: Tensor, b: Tensor, lam: Tensor, *, inside: bool = False) -> Tensor:
     """ỹ = λ y_A + (1 − λ) y_B; a missing label (NaN) stays missing, unless its share is 0.
 
     Args:
-        a: The labels of the first graphs, ``[B, ...]``.
+        a: The rows of the first graphs, ``[B, ...]``.
         b: Those of the partners.
         lam: λ of each pair, ``[B]``.
         inside: Whether 0 < λ < 1 is known for all of them, which saves time.
@@ -215,11 +215,10 @@ def check_mixable(
     y = without(graphs.graphs).get("y")  # other graph attributes describe one graph
     graphs = replace(graphs, nodes=without(graphs.nodes), edges=without(graphs.edges), graphs={})
     x = check_features(graphs)
-    for name, rows in (("edge_weight", "E"), ("node_weight", "N")):
-        weight = {**graphs.nodes, **graphs.edges}.get(name)
-        if weight is not None and weight.dim() != 1:
-            raise InputError(f"{name} must have the shape [{rows}]; got {list(weight.shape)}.")
     for name, value in {**graphs.nodes, **graphs.edges}.items():
+        if name in ("edge_weight", "node_weight") and value.dim() != 1:
+            rows = name[0].upper()
+            raise InputError(f"{name} must have the shape [{rows}]; got {list(value.shape)}.")
         if name != "edge_index":
             _check_attribute(graphs, name, value)
     if y is not None:
@@ -278,12 +277,8 @@ def _edge_term(graph: Graphs, name: str, share: Tensor) -> Tensor:
 
 
 def _mix_nodes(pool: Graphs, row: Tensor, share: Tensor) -> dict[str, Tensor]:
-    """ṽ = λ v_A + (1 − λ) v_B: each row of ṽ is a weighted sum of two rows of the pool; and w̃.
-
-    Args:
-        pool: Where the nodes come from.
-        row: The two rows of each mixed node, ``[N, 2]``.
-        share: Their shares, ``[N, 2]``; 0 for a dummy node.
+    """ṽ = λ v_A + (1 − λ) v_B, and w̃: each row is a sum of two rows ``[N, 2]`` of the pool with
+    their shares ``[N, 2]``, which are 0 for a dummy node.
     """
     mixed = {
         name: F.embedding_bag(
@@ -305,16 +300,9 @@ def _weighted_edges(
     """ẽ = λ e_A + (1 − λ) e_B: node by node the edges of A and then those of B, which makes them
     sorted by source without sorting.
 
-    Args:
-        pool: Where the edges come from, sorted by source.
-        mixed: The mixed graphs, which have nodes but no edges yet.
-        row: The two rows of the pool that each mixed node is made of, ``[N, 2]``.
-        there: Whether they exist; else that side has a dummy node.
-        share: λ and 1 − λ of its graph, ``[N, 2]``.
-        shift: A node's number in its mixed graph less that in the pool, ``[N, 2]``.
-
-    Returns:
-        The mixed graphs, and the share of each edge, ``[E]``.
+    Of each mixed node, ``row`` has the two rows of the pool that it is made of, ``there`` whether
+    they exist, ``share`` λ and 1 − λ, and ``shift`` its number in the mixed graph less that in the
+    pool, each ``[N, 2]``. The share of each edge ``[E]`` comes back too.
     """
     row = row.view(-1)
     degree = pool.degree.index_select(0, row).mul_(there.view(-1))

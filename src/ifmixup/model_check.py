@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +12,7 @@ from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 from torch_geometric.data import Data
 
+from ifmixup.edges import shape_of
 from ifmixup.errors import InputError, InputTypeError, ModelError
 from ifmixup.nn.inputs import CALL_HINT, Call, find_call, unwrap
 from ifmixup.nn.norm import BatchNorm
@@ -79,18 +78,18 @@ def check_model(model: nn.Module, batch: Data, *, call: Call | None = None) -> M
     """
     if not isinstance(model, nn.Module):
         raise InputTypeError(f"Expected a torch.nn.Module; got {type(model).__name__}.")
-    given, model = call, _copy(unwrap(model)).eval()
+    model = _copy(unwrap(model)).eval()
     batch = _with_weights(batch, next(model.parameters(), None))
-    call, called = (
-        (given, "call(model, batch)") if given else find_call(model, batch, _edge_advice(model))
-    )
+    given = (call, "call(model, batch)") if call else None
+    call, called = given or find_call(model, batch, _edge_advice(model))
     if any(nn.parameter.is_lazy(each) for each in (*model.parameters(), *model.buffers())):
         _logits(call, called, model, batch)
 
     generator = torch.Generator().manual_seed(0)  # of our own: the global one is not touched
     weights = batch.edge_weight
-    other_weights = _changed(batch, "edge_weight", weights * _uniform(weights, generator))
-    other_x = _changed(batch, "x", _other_features(batch.x, generator))
+    other = weights * _uniform(weights, generator)
+    other_weights = copy.copy(batch).update({"edge_weight": other})
+    other_x = copy.copy(batch).update({"x": _other_features(batch.x, generator)})
     reads_x = False
     for attempt in range(1 + REDRAWS):
         if attempt > 0:
@@ -139,15 +138,15 @@ def _edge_advice(model: nn.Module) -> str:
 
 
 def _node_advice(
-    model: nn.Module, batch: Data, given: Call | None, generator: torch.Generator
+    model: nn.Module, batch: Data, given: tuple[Call, str] | None, generator: torch.Generator
 ) -> str | None:
     """What to change in a model that ignores node weights, wholly or in part; else None."""
     ones = torch.ones(batch.x.size(0), dtype=batch.edge_weight.dtype, device=batch.x.device)
-    whole = _changed(batch, "node_weight", ones)
-    some = _changed(batch, "node_weight", (1 + _uniform(ones, generator)) / 2)
+    whole = copy.copy(batch).update({"node_weight": ones})
+    some = copy.copy(batch).update({"node_weight": (1 + _uniform(ones, generator)) / 2})
     model.train()  # where batch norm counts the nodes
     try:
-        call, called = (given, "call(model, batch)") if given else find_call(model, whole, "")
+        call, called = given or find_call(model, whole, "")
         with _NoDropout():
             logits, other, null = (
                 _logits(call, called, model, each)
@@ -227,14 +226,15 @@ def _with_weights(batch: Data, like: Tensor | None) -> Data:
         batch = batch.to(like.device)
     if batch.edge_weight is None:
         dtype = batch.x.dtype if batch.x.is_floating_point() else torch.get_default_dtype()
-        batch.edge_weight = torch.ones(
-            batch.edge_index.size(1), dtype=dtype, device=batch.edge_index.device
-        )
+        batch.edge_weight = torch.ones(batch.num_edges, dtype=dtype, device=batch.x.device)
     return batch
 
 
 def _logits(call: Call, called: str, model: nn.Module, batch: Data) -> Tensor:
-    with torch.no_grad(), _chance_as_before(batch.edge_index.device):
+    device = batch.edge_index.device
+    devices = [] if device.type == "cpu" else [device]  # the state of the CPU is always kept
+    # A model that draws in eval mode draws the same every time, and nobody notices.
+    with torch.no_grad(), torch.random.fork_rng(devices, device_type=device.type):
         try:
             found = call(model, copy.copy(batch))
         except Exception as error:
@@ -245,26 +245,11 @@ def _logits(call: Call, called: str, model: nn.Module, batch: Data) -> Tensor:
     if isinstance(found, (tuple, list)) and found:
         found = found[0]  # logits, and something beside them
     if not isinstance(found, Tensor) or not found.is_floating_point() or found.numel() == 0:
-        kind = f"{found.dtype} {list(found.shape)}" if isinstance(found, Tensor) else type(found)
         raise ModelError(
-            f"Called as {called}, the model returns {kind} where floating-point logits are needed. "
-            f"Say how to get them: {CALL_HINT}"
+            f"Called as {called}, the model returns {shape_of(found)} where floating-point logits "
+            f"are needed. Say how to get them: {CALL_HINT}"
         )
     return found.detach().cpu()
-
-
-@contextmanager
-def _chance_as_before(device: torch.device) -> Iterator[None]:
-    """Let a model that draws in ``eval`` mode draw the same every time, and nobody notice."""
-    module = None if device.type == "cpu" else getattr(torch, device.type)
-    where = () if device.type in ("cpu", "mps") else (device,)
-    here, there = torch.get_rng_state(), module.get_rng_state(*where) if module else None
-    try:
-        yield
-    finally:
-        torch.set_rng_state(here)
-        if module is not None:
-            module.set_rng_state(there, *where)
 
 
 def _uniform(like: Tensor, generator: torch.Generator) -> Tensor:
@@ -276,12 +261,6 @@ def _other_features(x: Tensor, generator: torch.Generator) -> Tensor:
     """Features of other nodes, which stay valid where they are numbers of categories."""
     other = x[torch.randperm(x.size(0), generator=generator).to(x.device)]
     return other * _uniform(other, generator) if x.is_floating_point() else other
-
-
-def _changed(batch: Data, name: str, value: Tensor) -> Data:
-    batch = copy.copy(batch)
-    batch[name] = value
-    return batch
 
 
 def _draw_parameters(model: nn.Module, generator: torch.Generator) -> None:

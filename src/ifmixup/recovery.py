@@ -72,8 +72,7 @@ def recover(mixed: Data, *, features: Tensor | None = None) -> Recovery:
     coefficients, noise = _coefficients(mixed.x.double(), features, eps)
     parts["node features"] = (coefficients, noise)
 
-    lam = _first_ratio(parts)
-    sides = {what: _split(*part, lam, what) for what, part in parts.items()}
+    lam, sides = _take_apart(parts)
     graphs = []
     for side in (0, 1):
         there = sides["node weights"][side] if "node weights" in sides else None
@@ -102,12 +101,9 @@ def recover_structure(mixed: Data) -> Recovery:
     edge_index, parts = _weights(mixed)
     if "node weights" not in parts:
         raise RecoveryError("The mixed graph has no node_weight, which tells the sizes.")
-    lam = _first_ratio(parts)
-    edges, nodes = (_split(*part, lam, what) for what, part in parts.items())
-    a, b = (
-        _graph(edge_index[:, edge], _size(node)) for edge, node in zip(edges, nodes, strict=True)
-    )
-    return Recovery(lam, a, b)
+    lam, sides = _take_apart(parts)
+    pairs = zip(sides["edge weights"], sides["node weights"], strict=True)
+    return Recovery(lam, *(_graph(edge_index[:, edge], _size(node)) for edge, node in pairs))
 
 
 def _weights(mixed: Data) -> tuple[Tensor, dict[str, tuple[Tensor, float]]]:
@@ -166,10 +162,13 @@ def _coefficients(x: Tensor, features: Tensor | None, eps: float) -> tuple[Tenso
     return solution, max(eps / 2, rounding / float(singular[-1]))
 
 
-def _first_ratio(parts: dict[str, tuple[Tensor, float]]) -> float | None:
-    """λ > 0.5 from the first part that tells it."""
-    found = (_ratio(*part, what) for what, part in parts.items())
-    return next((lam for lam in found if lam is not None), None)
+def _take_apart(
+    parts: dict[str, tuple[Tensor, float]],
+) -> tuple[float | None, dict[str, tuple[Tensor, Tensor]]]:
+    """λ > 0.5 from the first part that tells it, and what both graphs have of each part."""
+    ratios = (_ratio(*part, what) for what, part in parts.items())
+    lam = next((ratio for ratio in ratios if ratio is not None), None)
+    return lam, {what: _split(*part, lam, what) for what, part in parts.items()}
 
 
 def _ratio(values: Tensor, noise: float, what: str) -> float | None:

@@ -48,11 +48,9 @@ def folder_name(name: str) -> str:
 
 
 def printable(value: object, most: int | None = 200) -> str:
-    """``value`` as one line, with a ? for every character that a terminal would obey.
+    """``value`` as one line of at most ``most`` characters, None for any number.
 
-    Args:
-        value: Any object.
-        most: The maximum number of characters; None for no limit.
+    There is a ? for every character that a terminal would obey.
     """
     text = str(value)
     short = text if most is None or len(text) <= most else f"{text[: most - 1]}…"

@@ -17,6 +17,7 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -60,7 +61,7 @@ def source_digest(cls: type) -> str:
         texts = _of_main(cls)
     else:
         _check_loaded(cls)
-        texts = {name: _normal(path) for name, path in _own_files(cls).items()}
+        texts = {name: _parsed(path)[1] for name, path in _own_files(cls).items()}
     hasher = hashlib.sha256(cls.__qualname__.encode())
     for name, text in sorted(texts.items()):
         hasher.update(f"\0{name}\0{text}".encode())
@@ -79,8 +80,7 @@ def pickle_classes(classes: list[type]) -> bytes:
             if module.__name__ not in cloudpickle.list_registry_pickle_by_value():
                 cloudpickle.register_pickle_by_value(module)
                 registered.append(module)
-        content: bytes = cloudpickle.dumps(classes)
-        return content
+        return cloudpickle.dumps(classes)
     except Exception as error:
         names = ", ".join(each.__name__ for each in classes)
         raise ComponentError(
@@ -94,30 +94,23 @@ def pickle_classes(classes: list[type]) -> bytes:
 
 def unpickle_classes(content: bytes) -> list[type]:
     """The inverse of :func:`pickle_classes`, in a worker of the process that pickled them."""
-    found: list[type] = cloudpickle.loads(content)
-    return found
+    return cloudpickle.loads(content)
 
 
-class user_code:
+@contextmanager
+def user_code(doing: str, cls: type) -> Iterator[None]:
     """Turn an error in a user's class into one that names the user's own line.
 
     Args:
         doing: What was being done, such as ``"Net.forward"``.
         cls: The class; errors of ifmixup's own classes pass as they are.
     """
-
-    def __init__(self, doing: str, cls: type) -> None:
-        self.doing, self.foreign = doing, not cls.__module__.startswith("ifmixup.")
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if not self.foreign or not isinstance(error, Exception):
-            return
-        if isinstance(error, ComponentError):
-            return
-        raise ComponentError(f"{self.doing} failed: {told(error)}") from error
+    try:
+        yield
+    except Exception as error:
+        if cls.__module__.startswith("ifmixup.") or isinstance(error, ComponentError):
+            raise
+        raise ComponentError(f"{doing} failed: {told(error)}") from error
 
 
 def told(error: BaseException) -> str:
@@ -142,26 +135,20 @@ def _modules_of(path: Path) -> list[ModuleType]:
     ]
 
 
-def _stale_modules(path: Path) -> list[str]:
-    """The names of the loaded modules of a file and of what it imports from its folder, if one of
-    these files was edited after its module was digested; else none.
-    """
-    loaded = [(file, m) for file in _files(path).values() for m in _modules_of(file)]
-    return [m.__name__ for _, m in loaded] if any(_edited(f, m) for f, m in loaded) else []
-
-
 def _load_file(path: Path, kind: str) -> ModuleType:
     """The module of a file, whose folder is where it finds what it imports."""
     path = path.expanduser()
     if not path.is_file():
         raise InputError(f"There is no file {str(path)!r} to take a {kind} from.")
     path = path.resolve()
-    stale = _stale_modules(path)
-    for module in _modules_of(path):
-        if module.__name__ != "__main__" and not stale:
-            return module
-    for old in stale:
-        sys.modules.pop(old, None)
+    files = _files(path)
+    if _edited_files(files):  # then all that it imports from its folder is loaded again
+        for old in [module for file in files.values() for module in _modules_of(file)]:
+            sys.modules.pop(old.__name__, None)
+    else:
+        for module in _modules_of(path):
+            if module.__name__ != "__main__":
+                return module
     free = path.stem.isidentifier() and path.stem not in sys.modules
     name = path.stem if free else f"_ifmixup_{hashlib.sha256(bytes(path)).hexdigest()[:16]}"
     spec = importlib.util.spec_from_file_location(name, path)
@@ -196,28 +183,25 @@ def _load_module(name: str, kind: str) -> ModuleType:
         ) from error
 
 
-def _edited(path: Path, module: ModuleType) -> bool:
-    """Whether a file has other code than its module; notes the code at the first look."""
-    key, text = (path, module.__name__), _normal(path)
-    seen = _SEEN.setdefault(key, (text, module.__spec__))
-    if seen[1] is not module.__spec__:  # loaded again since
-        _SEEN[key] = (text, module.__spec__)
-        return False
-    return seen[0] != text
+def _edited_files(files: dict[str, Path]) -> list[str]:
+    """Files that have other code than their module; notes the code at the first look."""
+    edited = []
+    for path in files.values():
+        for module in _modules_of(path):
+            key, text = (path, module.__name__), _parsed(path)[1]
+            if key not in _SEEN or _SEEN[key][1] is not module.__spec__:  # loaded again since
+                _SEEN[key] = (text, module.__spec__)
+            if _SEEN[key][0] != text:
+                edited.append(path.name)
+    return edited
 
 
 def _check_loaded(cls: type) -> None:
     """Check that a class is what its file says: its runs are stored with the file's digest."""
-    module = sys.modules.get(cls.__module__)
-    now: Any = module
+    now: Any = sys.modules.get(cls.__module__)
     for name in cls.__qualname__.split("."):
         now = getattr(now, name, None)
-    stale = [
-        path.name
-        for path in _own_files(cls).values()
-        for each in _modules_of(path)
-        if _edited(path, each)
-    ]
+    stale = _edited_files(_own_files(cls))
     if stale or (isinstance(now, type) and now is not cls):
         what = f"{', '.join(stale)} was edited" if stale else f"{cls.__module__} was loaded again"
         raise ComponentError(
@@ -246,10 +230,7 @@ def _own_files(cls: type) -> dict[str, Path]:
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)
     if file is None or not Path(file).is_file():
-        raise ComponentError(
-            f"The source code of {cls.__name__} ({cls.__module__}) cannot be found. Put the class "
-            f"into a .py file: it tells changed code from old code."
-        )
+        raise _no_source(cls)
     return _files(Path(file).resolve(), cls.__module__.rpartition(".")[0])
 
 
@@ -305,10 +286,6 @@ def _parsed_content(content: bytes) -> tuple[ast.Module, str]:
     return tree, _unparse(tree)
 
 
-def _normal(path: Path) -> str:
-    return _parsed(path)[1]
-
-
 def _unparse(tree: ast.AST) -> str:
     """Code without comments, docstrings and formatting."""
     for node in ast.walk(tree):
@@ -358,7 +335,7 @@ def _local_module(value: Any) -> dict[str, str]:
     if "site-packages" in Path(path).parts:  # an environment beside the script
         return {}
     files = _files(Path(path).resolve(), str(name).rpartition(".")[0])
-    return {f"{name}/{inner}": _normal(each) for inner, each in files.items()}
+    return {f"{name}/{inner}": _parsed(each)[1] for inner, each in files.items()}
 
 
 def _definition(value: Any) -> _Definition:
@@ -375,9 +352,13 @@ def _definition(value: Any) -> _Definition:
         around = [node for node in nodes if any(_holds(node, code) for code in codes)]
         if around or nodes:
             return max(around or nodes, key=lambda node: node.lineno)
-    raise ComponentError(
-        f"The source code of {value.__name__} cannot be found. Put it into a .py file: it tells "
-        f"changed code from old code."
+    raise _no_source(value)
+
+
+def _no_source(value: Any) -> ComponentError:
+    return ComponentError(
+        f"The source code of {value.__name__} ({value.__module__}) cannot be found. Put it into a "
+        f".py file: it tells changed code from old code."
     )
 
 

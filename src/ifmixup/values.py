@@ -25,6 +25,12 @@ def short(value: object) -> str:
     return _SHORT.repr(value)
 
 
+def listed(names: Sequence[str], most: int = 10, between: str = ", ") -> str:
+    """The first ``names`` for a message: ``a, b and 3 more``."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return between.join(names[:most]) + more
+
+
 def is_plain(value: object) -> bool:
     """Whether ``value`` is a bool, a finite number, text, None, or a tuple or list of these."""
     if isinstance(value, float):
@@ -48,14 +54,12 @@ def as_type(name: str, value: Any, hint: Any) -> Plain:
     if hasattr(value, "item") and getattr(value, "ndim", None) == 0:  # a NumPy or torch number
         value = value.item()
     value = _as_tuple(value)
-    if not is_plain(value):
-        raise InputError(f"{name} must be {describe(hint)}; got {short(value)}.")
     allowed = _alternatives(hint)
-    if not allowed or any(_fits(value, kind) for kind in allowed):
-        return value
-    if float in allowed and not isinstance(value, bool):
+    if is_plain(value):
+        if not allowed or any(_fits(value, kind) for kind in allowed):
+            return value
         number = _number(value)
-        if number is not None:
+        if float in allowed and number is not None:
             return number
     raise InputError(f"{name} must be {describe(hint)}; got {short(value)}.")
 
@@ -90,17 +94,12 @@ def parse(name: str, text: str, hint: Any) -> Plain:
 
 def describe(hint: Any) -> str:
     """A type as a sentence names it: ``int or None``, ``'sum', 'mean' or 'max'``."""
-    texts = [
-        "None" if kind is type(None) else getattr(kind, "__name__", None) or str(kind)
-        for kind in _alternatives(hint)
-        if get_origin(kind) is not Literal
-    ]
-    texts += [
-        repr(choice)
-        for kind in _alternatives(hint)
-        if get_origin(kind) is Literal
-        for choice in get_args(kind)
-    ]
+    texts: list[str] = []
+    for kind in sorted(_alternatives(hint), key=lambda kind: get_origin(kind) is Literal):
+        if get_origin(kind) is Literal:
+            texts += map(repr, get_args(kind))
+        else:
+            texts.append("None" if kind is type(None) else getattr(kind, "__name__", str(kind)))
     if not texts:
         return "a number, a text or None"
     return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} or {texts[-1]}"
@@ -113,6 +112,20 @@ def same_names(what: str, given: Mapping[str, Any], known: Iterable[str]) -> Non
         raise InputError(f"{what} has no {', '.join(sorted(missing))}.")
     if unknown:
         raise InputError(f"{what} has {short(sorted(map(str, unknown)))}, which is not known.")
+
+
+def as_dict(value: Any) -> dict[str, Any]:
+    """``value`` if it is an object of JSON."""
+    if not isinstance(value, dict):
+        raise InputError(f"{short(value)} is not an object of names and values")
+    return value
+
+
+def as_list(value: Any) -> list[Any]:
+    """``value`` if it is a list of JSON."""
+    if not isinstance(value, list):
+        raise InputError(f"{short(value)} is not a list")
+    return value
 
 
 def encode_number(value: float) -> float | str:
@@ -154,9 +167,9 @@ def _as_tuple(value: Any) -> Any:
 
 
 def _number(value: Any) -> float | None:
-    """A whole number, or text such as YAML's ``5e-4``, as a float."""
+    """A whole number, or text such as YAML's ``5e-4``, as a float; None for True and the like."""
     try:
-        number = float(value)
+        number = math.nan if isinstance(value, bool) else float(value)
     except (TypeError, ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None

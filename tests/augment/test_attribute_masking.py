@@ -38,9 +38,10 @@ def test_only_planned_nodes_change(batch):
     method = masking(0.5)
     plan = method.plan(batch)
     out = method.augment(batch, plan)
-    assert torch.equal(out.x[plan.node], plan.x)
+    node, rows = plan
+    assert torch.equal(out.x[node], rows)
     rest = torch.ones(batch.num_nodes, dtype=torch.bool)
-    rest[plan.node] = False
+    rest[node] = False
     assert torch.equal(out.x[rest], batch.x[rest])
 
 

@@ -6,9 +6,8 @@ from torch_geometric.data import Batch
 from ifmixup import augment
 from ifmixup.augment.draws import (
     MixPlan,
+    PairMethod,
     check_fraction,
-    check_ratio_options,
-    draw_plan,
     draw_seed,
     hash_integers,
     hash_uniform,
@@ -54,9 +53,9 @@ def test_fractions(value):
 
 
 def draw(count=2000, dtype=torch.float32, **options) -> MixPlan:
-    options = {"alpha": 20.0, "beta": 1.0, "p": 1.0, "ratio": "pair"} | options
     rng = np.random.default_rng(0)
-    return draw_plan(rng, rng.permutation(count), like=torch.zeros(1, dtype=dtype), **options)
+    method = PairMethod(2, **options)
+    return method.draw_ratios(rng, rng.permutation(count), torch.zeros(1, dtype=dtype))
 
 
 @pytest.mark.parametrize(("alpha", "beta"), [(1.0, 1.0), (2.0, 2.0), (20.0, 1.0)])
@@ -93,16 +92,16 @@ def test_some_graphs_pass_as_they_are():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((0.0, 1.0, 1.0, "pair"), r"alpha > 0 and beta > 0; got \(0.0, 1.0\)"),
-        ((1.0, float("inf"), 1.0, "pair"), "alpha > 0 and beta > 0"),
-        ((1.0, float("nan"), 1.0, "pair"), "alpha > 0 and beta > 0"),
-        ((1.0, 1.0, 1.5, "pair"), r"p must be in \[0, 1\]; got 1.5"),
-        ((1.0, 1.0, 1.0, "pairs"), "Unknown ratio 'pairs'. Did you mean 'pair'"),
+        ({"alpha": 0.0}, r"alpha > 0 and beta > 0; got \(0.0, 1.0\)"),
+        ({"beta": float("inf")}, "alpha > 0 and beta > 0"),
+        ({"beta": float("nan")}, "alpha > 0 and beta > 0"),
+        ({"p": 1.5}, r"p must be in \[0, 1\]; got 1.5"),
+        ({"ratio": "pairs"}, "Unknown ratio 'pairs'. Did you mean 'pair'"),
     ],
 )
 def test_options_that_make_no_sense(options, message):
     with pytest.raises(InputError, match=message):
-        check_ratio_options(*options)
+        PairMethod(2, **options)
 
 
 class TestStoredRuns:

@@ -39,7 +39,7 @@ def test_continuous_features_are_no_guarantee(tmp_path, capsys):
     assert main(["audit", str(tmp_path / "own.pt"), "--pairs", "5"]) == 0
     out = capsys.readouterr().out
     assert "own: 5 random pairs" in out
-    assert "continuous feature columns         1 of 2" in out
+    assert "continuous feature columns            1 of 2" in out
     assert "Losslessness is not guaranteed with continuous features" in out
     assert "Lossless in these graphs" in out
 

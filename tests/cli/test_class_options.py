@@ -4,7 +4,8 @@ from typing import Literal
 import pytest
 from torch import nn
 
-from ifmixup.cli.class_options import options_help, resolve_components, split_options
+from ifmixup.cli.class_options import options_help, split_options
+from ifmixup.components import resolve_all
 from ifmixup.errors import InputError
 
 
@@ -31,8 +32,8 @@ class Open(nn.Module):
 
 
 def split(*words: str, models=("gin", Net), methods=("none", "ifmixup"), others=()) -> dict:
-    found = resolve_components(models, methods)
-    return split_options(words, [*found[0], *found[1]], others)
+    chosen = [*resolve_all("model", models), *resolve_all("method", methods)]
+    return split_options(words, chosen, others)
 
 
 @pytest.mark.parametrize(
@@ -67,8 +68,8 @@ def test_values(words, expected):
         (["--num-layer", "3"], r"Unknown option --num-layer\. Did you mean --num-layers\?"),
         (["--epoch", "3"], r"Did you mean --epochs\?"),
         (["--fold", "3"], r"Did you mean --folds\?"),
-        (["--num-layers"], "--num-layers needs a value, such as --num-layers 3"),
-        (["--act"], "needs a value, such as --act relu"),
+        (["--num-layers"], "--num-layers needs a value: --num-layers INT"),
+        (["--act"], r"needs a value: --act \{relu,tanh\}"),
         (["--num-layers", "3", "--num_layers", "4"], "--num-layers was given twice"),
         (["--bias", "--no-bias"], "--bias was given twice"),
         (["--num-layers", "3", "MUTAG"], "takes one value; got 3 MUTAG. Put the SOURCE before"),

@@ -154,30 +154,3 @@ def test_the_studies_of_a_folder_stand_above_its_runs(tmp_path, capsys):
     assert main(["runs", str(tmp_path)]) == 0
     rows = [line.split()[-3:] for line in capsys.readouterr().out.splitlines()]
     assert ["1", "4", "0"] in rows
-
-
-NET = """
-from torch import nn
-class Net(nn.Module):
-    def __init__(self, in_channels, out_channels):
-        super().__init__()
-        self.head = nn.Linear(in_channels, out_channels)
-"""
-
-
-def test_runs_of_older_code_are_marked(tmp_path, capsys):
-    path = tmp_path / "nets.py"
-    path.write_text(NET)
-    old = study_of(models=(f"{path}:Net",), methods=("none",), folds=2)
-    folder = stored(tmp_path / "one", old, lambda run, validated: result())
-    runs(folder)
-    assert "older code" not in capsys.readouterr().out
-
-    path.write_text(f"{NET}        self.more = 3\n")
-    new = study_of(models=(f"{path}:Net",), methods=("none",), folds=2)
-    stored(folder, new, lambda run, validated: result())
-    runs(folder)
-    out = capsys.readouterr().out
-    rows = [line.split()[1] for line in out.splitlines() if line.startswith("MUTAG  ")]
-    assert sorted(rows) == ["Net", "Net", "Net†", "Net†"]
-    assert "† of older code" in out

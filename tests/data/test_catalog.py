@@ -21,9 +21,8 @@ from ifmixup.data.catalog import (
     find,
     folders,
     is_name,
-    root_folder,
+    named_folders,
     suggestion,
-    variable_folder,
 )
 from ifmixup.data.load import load
 from ifmixup.errors import DatasetError
@@ -155,14 +154,14 @@ def test_the_cache_folder(monkeypatch, tmp_path):
 
 def test_an_empty_variable_is_not_set(monkeypatch):
     monkeypatch.setenv("IFMIXUP_DATA", "")
-    assert variable_folder() is None
+    assert named_folders(None) == []
 
 
 def test_a_file_is_not_a_root(tmp_path):
     file = tmp_path / "TINY.zip"
     file.touch()
     with pytest.raises(DatasetError, match=r"root must be a folder, but .*TINY\.zip is a file"):
-        root_folder(file)
+        named_folders(file)
 
 
 @pytest.fixture

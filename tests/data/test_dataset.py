@@ -6,6 +6,7 @@ from torch_geometric.data import Data, InMemoryDataset
 from torch_geometric.loader import DataLoader
 
 from ifmixup.data.dataset import GraphDataset, Skipped, Skips, summary
+from ifmixup.data.raw import LoadOptions
 from ifmixup.data.text_files import TextFile
 from ifmixup.data.tu import parse
 from ifmixup.errors import DatasetError, InputError
@@ -14,8 +15,8 @@ from ifmixup.errors import DatasetError, InputError
 @pytest.fixture
 def dataset(tiny):
     files = {part: TextFile(part, text.encode()) for part, text in tiny.items()}
-    found = parse(files, "here", "TINY")
-    return GraphDataset("TINY", found.data, found.slices)
+    found = parse(files, "here", "TINY", LoadOptions())
+    return GraphDataset("TINY", found._data, found.slices)
 
 
 def test_what_pyg_asks_of_it(dataset):
@@ -59,8 +60,8 @@ def test_pickle(dataset):
 def test_one_graph_only():
     texts = {"A": "1, 2\n2, 1\n", "graph_indicator": "1\n1\n", "graph_labels": "1\n"}
     files = {part: TextFile(part, text.encode()) for part, text in texts.items()}
-    found = parse(files, "here", "ONE")
-    dataset = GraphDataset("ONE", found.data, found.slices)
+    found = parse(files, "here", "ONE", LoadOptions())
+    dataset = GraphDataset("ONE", found._data, found.slices)
     assert len(dataset) == 1
     assert dataset[0].x.tolist() == [[0, 1], [0, 1]]
 

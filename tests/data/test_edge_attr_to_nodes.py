@@ -90,12 +90,12 @@ def test_as_the_transform_of_a_dataset():
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("x", None, "needs x, but the graph has none"),
-        ("edge_attr", None, "needs edge_attr, but the graph has none"),
-        ("edge_attr", torch.tensor([0, 1, 2]), "edge_attr has dtype torch.int64; .* One-hot"),
-        ("x", torch.tensor([[0], [1], [2]]), "x has dtype torch.int64"),
+        ("x", None, "needs floats x .*; got NoneType"),
+        ("edge_attr", None, "needs floats edge_attr .*; got NoneType"),
+        ("edge_attr", torch.tensor([0, 1, 2]), r"got int64 \[3\].* one-hot encode"),
+        ("x", torch.tensor([[0], [1], [2]]), r"floats x .*; got int64 \[3, 1\]"),
         ("edge_attr", torch.ones(2, 2), "edge_attr has 2 rows, but edge_index has 3 edges"),
-        ("edge_attr", torch.ones(3, 2, 2), r"edge_attr has shape \(3, 2, 2\)"),
+        ("edge_attr", torch.ones(3, 2, 2), r"edge_attr .*; got float32 \[3, 2, 2\]"),
         ("edge_index", None, "edge_attr has 3 rows, but edge_index has 0 edges"),
     ],
 )

@@ -132,11 +132,15 @@ FLOATS = FeatureEncoder((Column("charge"), Column("mass")))
 @pytest.mark.parametrize(
     ("encoder", "new", "message"),
     [
-        (INTEGERS, graph([[0.5], [1.0]]), "atom holds numbers, but held categories"),
-        (FLOATS, graph([[1, 2], [1, 2]]), "charge holds categories, but held numbers"),
+        (INTEGERS, graph([[0.5], [1.0]]), "atom holds floats, but held integers"),
+        (FLOATS, graph([[1, 2], [1, 2]]), "charge holds integers, but held floats"),
         (FLOATS, graph([[0.5], [1.0]]), "1 columns of x, but .* learned on 2: charge, mass"),
-        (TEXTS, graph([[6], [8]]), "atom holds categories of the type int, .* such as 'C'"),
-        (INTEGERS, Data(edge_index=EDGES, num_nodes=2), "no x, but .* graphs with atom"),
+        (TEXTS, graph([[6], [8]]), "atom holds integers, but held texts"),
+        (
+            INTEGERS,
+            Data(edge_index=EDGES, num_nodes=2),
+            "no columns of x, .* learned on 1: atom",
+        ),
     ],
 )
 def test_graphs_that_do_not_fit(encoder, new, message):
@@ -228,10 +232,13 @@ X = torch.ones(2, 2)
     ("graphs", "message"),
     [
         ([Data(x=X), Data(num_nodes=1)], "Graph 1 has no x, but others have it"),
-        ([Data(x=X), Data(x=X[:, :1])], "Graphs 0 and 1 differ: x has 2 columns and 1"),
-        ([Data(x=X), Data(x=X.long())], "differ: x is torch.float32 and torch.int64"),
-        ([Data(x=X[None], num_nodes=1)], r"Graph 0 has x of shape \(1, 2, 2\)"),
-        ([Data(x=[1, 2], num_nodes=2)], "Graph 0 has x of shape list"),
+        (
+            [Data(x=X), Data(x=X[:, :1])],
+            r"Graphs 0 and 1 differ: x is .* \[2, 2\] and .* \[2, 1\]",
+        ),
+        ([Data(x=X), Data(x=X.long())], r"differ: x is float32 \[2, 2\] and int64 \[2, 2\]"),
+        ([Data(x=X[None], num_nodes=1)], r"Graph 0: x must .*; got float32 \[1, 2, 2\]"),
+        ([Data(x=[1, 2], num_nodes=2)], "Graph 0: x must .*; got list"),
         ([Data(x=X, num_nodes=3)], "Graph 0 has 2 rows of x, but 3 nodes"),
     ],
 )

@@ -8,7 +8,7 @@ import torch
 from torch_geometric.data import Data
 
 import ifmixup.data
-from ifmixup.data import NAMES, FeatureEncoder, load
+from ifmixup.data import NAMES, FeatureEncoder, load, molecules
 from ifmixup.data.dataset import GraphDataset, Skipped
 from ifmixup.data.load import read_in_parts
 from ifmixup.errors import DatasetError, InputError, InputTypeError
@@ -240,13 +240,13 @@ def test_rows_are_counted_without_an_identifier(table):
 
 def test_no_more_is_read_than_asked_for(table, monkeypatch):
     read = []
-    original = read_in_parts.__globals__["read_molecule"]
+    original = molecules._graph
 
-    def counted(row, *rest):
-        read.append(row.line)
-        return original(row, *rest)
+    def counted(chem, smiles):
+        read.append(smiles)
+        return original(chem, smiles)
 
-    monkeypatch.setitem(read_in_parts.__globals__, "read_molecule", counted)
+    monkeypatch.setattr(molecules, "_graph", counted)
     parts = read_in_parts(table, 2)
     next(parts)
     assert len(read) == 2

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ifmixup.data import load
-from ifmixup.data.dataset import Skipped
-from ifmixup.data.molecules import BadSmilesError, smiles_reader, table_name, table_source
+from ifmixup.data.dataset import NoGraphError, Skipped
+from ifmixup.data.molecules import smiles_reader, table_name, table_source
 from ifmixup.errors import DatasetError, IfmixupError, MissingExtraError
 
 TEXT = """id,smiles,label,solubility,toxic,bitter
@@ -246,7 +246,7 @@ def test_without_bonds(read, smiles, atoms):
     ],
 )
 def test_what_is_no_molecule_says_why_and_nothing_on_stderr(read, capfd, smiles, reason):
-    with pytest.raises(BadSmilesError, match=reason):
+    with pytest.raises(NoGraphError, match=reason):
         read(smiles)
     assert capfd.readouterr().err == ""
 

@@ -6,7 +6,6 @@ from torch import Tensor
 from torch.testing import assert_close
 
 from ifmixup.nn import GCN, GCNConv, Neighbours
-from ifmixup.nn.gcn import gcn_weights
 
 CLOSE = {"atol": 1e-5, "rtol": 0.0}
 
@@ -28,7 +27,8 @@ def make_conv(in_channels: int, out_channels: int) -> GCNConv:
 def test_degree_of_a_path_by_hand():
     # 0 -1- 1 -½- 2: the degrees with the self-loop are 2, 2½ and 1½.
     neighbours = Neighbours.of(torch.tensor([[1, 0, 2, 1], [0, 1, 1, 2]]), 3)
-    edges, nodes = gcn_weights(neighbours, torch.tensor([1.0, 1.0, 0.5, 0.5]))
+    weight = torch.tensor([1.0, 1.0, 0.5, 0.5])
+    _, edges, nodes = GCNConv(3, 2)._prepare(neighbours, weight, None)
     a, b = 1 / (2 * 2.5) ** 0.5, 0.5 / (2.5 * 1.5) ** 0.5
     assert_close(edges, torch.tensor([a, a, b, b]))
     assert_close(nodes, torch.tensor([[1 / 2], [1 / 2.5], [1 / 1.5]]))

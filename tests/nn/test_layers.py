@@ -199,8 +199,6 @@ def test_copies_and_pickles(name, graphs):
 def test_what_a_layer_can_do_is_told(name):
     conv = make(ours, name)
     assert conv.supports_edge_weight
-    assert not conv.supports_edge_attr
-    assert ours.GINConv(nn.Linear(3, 4), edge_dim=2).supports_edge_attr
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -172,9 +172,9 @@ def test_other_settings_make_another_study(tmp_path):
     assert joined(one, gin) is None
     assert joined(study_of(name="gcn"), one) is None
     trial = one.trials[0]
-    changed = trial.with_candidates(
-        [replace(each, settings=each.settings.with_(batch_size=7)) for each in trial.candidates]
-    )
+    (candidate,) = trial.candidates
+    other = replace(candidate, settings=candidate.settings.with_(batch_size=7))
+    changed = replace(trial, candidates=(other,), keys=())
     assert joined(replace(one, trials=(changed,)), one) is None  # recommended otherwise by then
     assert joined(one, one) == one
 

@@ -123,7 +123,7 @@ def test_edge_attributes(tmp_path):
     assert not torch.allclose(one, other)
     bare = path([5, 6])
     del bare.edge_attr
-    with pytest.raises(InputError, match=r"no edge_attr.*It was trained on paths"):
+    with pytest.raises(InputError, match=r"no columns of edge_attr.*It was trained on paths"):
         predictor.predict([bare])
     single = Data(x=torch.tensor([[5]]), edge_index=torch.empty(2, 0).long())
     assert all_of(predictor.predict([RAW[0], single])).shape == (2, 2)
@@ -165,7 +165,7 @@ def weighted(weight):
     [
         (Data(x=torch.ones(2, 5), edge_index=EDGE), r"x of float32 \[2, 5\].*floats \[nodes, 3\]"),
         (Data(x=torch.ones(2, 2).long(), edge_index=EDGE), "2 columns of x"),
-        (Data(x=torch.ones(3), edge_index=EDGE), r"x\[0\] holds numbers, but held categories"),
+        (Data(x=torch.ones(3), edge_index=EDGE), r"x\[0\] holds floats, but held integers"),
         (Data(edge_index=EDGE, num_nodes=2), "no node features x"),
         (Data(x=torch.full((2, 3), torch.nan), edge_index=EDGE), "are not all finite"),
         (Data(x=torch.ones(1, 3), edge_index=EDGE), "edge_index names nodes from 0 to 1, but"),

@@ -169,8 +169,8 @@ def check(study, records, folder):
     (report_table,) = [path for path in written if path.suffix == ".md"]
 
     made = gather([folder])
-    sections = [(study_section(each), []) for each in made.shown]
-    whole = [(summary(made), [])] if summary(made) is not None else []
+    sections = [study_section(each) for each in made.shown]
+    whole = [summary(made)] if summary(made) is not None else []
     read = Reader(page("t", "", whole + sections))
     on_page = read.studies()
     by_name = {}

@@ -23,7 +23,7 @@ def test_means_of_the_paper_and_ours(shown):
     gcn = shown("gcn")
     (panel,) = means(gcn).panels
     held = panel.series[1]
-    rows = gcn.groups["MUTAG", "holdout"]
+    rows = gcn.groups["MUTAG, holdout"]
     assert held.x == pytest.approx([100 * row.reading.mean for row in rows.values()])
     assert panel.series[0].hollow
 
@@ -35,7 +35,7 @@ def test_groups_of_bars(shown):
     series = grid.panels[0].series
     assert [each.name for each in series] == ["none", "ifmixup", "mixup_graph"]
     assert all(list(each.x) == ["3 layers", "5 layers", "8 layers"] for each in series)
-    row = depth.groups["MUTAG", "holdout"]["ifmixup, 5 layers"]
+    row = depth.groups["MUTAG, holdout"]["ifmixup, 5 layers"]
     assert series[1].y[1] == pytest.approx(100 * row.reading.mean)
     assert figure_bars(shown("gcn")) is None
 
@@ -58,7 +58,7 @@ def test_a_dot_per_fold_and_the_difference_of_the_table(shown):
     assert len(panel.rows) == 5
     assert panel.x_label == "points more than none"
     dots, mean = panel.series[:2]
-    rows = gcn.groups["MUTAG", "holdout"]
+    rows = gcn.groups["MUTAG, holdout"]
     mine, base = rows["ifmixup"].reading.scores, rows["none"].reading.scores
     assert dots.x == pytest.approx([100 * (mine[fold] - base[fold]) for fold in sorted(mine)])
     assert mean.x == [100 * rows["ifmixup"].difference.mean]
@@ -92,7 +92,7 @@ def test_the_mean_curve_and_its_band(shown):
     labels = ["training loss", "test accuracy, %", "test loss"]
     assert [panel.y_label for panel in grid.panels] == labels * 2
     line = grid.panels[1].series[1]
-    row = gcn.groups["MUTAG", "holdout"]["ifmixup"]
+    row = gcn.groups["MUTAG, holdout"]["ifmixup"]
     curves = np.array([each.curves["test_accuracy"] for each in row.chosen_results()])
     assert curves.shape == (2, 2)
     assert list(line.x) == [1, 2]
@@ -118,7 +118,7 @@ def test_calibration_and_time(shown):
     (grid,) = calibration(gcn).grids
     labels = ["expected calibration error", "negative log-likelihood", "milliseconds per epoch"]
     assert [panel.x_label for panel in grid.panels] == labels * 2
-    row = gcn.groups["MUTAG", "holdout"]["none"]
+    row = gcn.groups["MUTAG, holdout"]["none"]
     ece = [record.result.metrics["ece"] for record in row.records]
     assert grid.panels[0].series[0].x == pytest.approx([np.mean(ece)])
     seconds = [record.result.seconds for record in row.records]

@@ -6,7 +6,7 @@ import pytest
 from ifmixup import mix
 from ifmixup.errors import MissingExtraError
 from ifmixup.report import explorer as module
-from ifmixup.report.explorer import STEPS, css_colour, explorer
+from ifmixup.report.explorer import STEPS, explorer
 
 pytest.importorskip("networkx")
 pytest.importorskip("matplotlib")
@@ -82,7 +82,3 @@ def test_nodes_fade_with_the_node_weight_of_the_mixed_graph(monkeypatch):
     colours = states_of(explorer())["mixed"][STEPS // 2][4]["marker"]["color"]
     assert colours[0] == "#ffffff"
     assert "#ffffff" not in colours[1:]
-
-
-def test_colours_for_css():
-    assert css_colour((1.0, 0.5, 0.0)) == "#ff8000"

@@ -56,7 +56,7 @@ def test_a_legend_and_a_plot():
 
 def test_a_table():
     rows = [[Entry("D", "name", columns=2)], [Entry("v", "name"), Entry("1", "higher", tint=0.5)]]
-    made = table([[Entry("variant"), Entry("ours")]], [rows], "What")
+    made = table([Entry("variant"), Entry("ours")], [rows], "What")
     assert '<th scope="col">variant</th>' in made
     assert '<th class="name" scope="rowgroup" colspan="2">D</th>' in made
     assert '<th class="name" scope="row">v</th>' in made

@@ -15,10 +15,10 @@ HOSTILE = "</script><img src=x onerror=alert(1)>"
 def made():
     series = Series(HOSTILE, "line", [1, 2], [0.5, 0.6], "#ff0000")
     grid = Grid("g", HOSTILE, [Panel(HOSTILE, [series], HOSTILE, HOSTILE), Panel("b", [series])])
-    first = Section("first", HOSTILE, [grid, notes([HOSTILE]), grid])
     below = [Section("below", "Below", [grid]), Section("below", "Also below", [grid])]
+    first = Section("first", HOSTILE, [grid, notes([HOSTILE]), grid], below)
     last = Section("The last", "Last", [])
-    return page(HOSTILE, "2 runs <b>", [(first, below), (last, [])])
+    return page(HOSTILE, "2 runs <b>", [first, last])
 
 
 class Reader(HTMLParser):

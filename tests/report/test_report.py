@@ -11,7 +11,7 @@ pytest.importorskip("matplotlib")
 
 
 def test_sections_in_their_order(studies):
-    found = [(section.name, len(below)) for section, below in sections(studies)]
+    found = [(section.name, len(section.below)) for section in sections(studies)]
     assert found == [
         ("summary", 0),
         ("gcn", 3),

@@ -9,7 +9,7 @@ from stored_runs import done, failed, filled, records_of, result, stored, study_
 def test_the_paper_and_a_study_of_ones_own(studies, shown):
     assert [each.name for each in studies.shown][:2] == ["gcn", "depth"]
     assert [each.experiment is not None for each in studies.shown] == [True, True, False]
-    assert list(shown("gcn").groups) == [("MUTAG", "holdout"), ("MUTAG", "paper")]
+    assert list(shown("gcn").groups) == ["MUTAG, holdout", "MUTAG, paper"]
     ((_, rows),) = studies.shown[2].groups.items()
     assert list(rows) == ["none", "ifmixup"]
     assert studies.names == ["reproduced", "own"]
@@ -45,7 +45,7 @@ def test_methods_are_the_labels_of_one_model_and_trials_of_several(tmp_path):
         study = study_of(models, protocols=["last"])
         records = records_of(study, lambda spec, validated: result())
         (shown,) = gather([stored(tmp_path / models[-1], study, records)]).shown
-        assert list(shown.groups["MUTAG", "last"]) == labels
+        assert list(shown.groups["MUTAG, last"]) == labels
 
 
 def test_a_stopped_study_is_shown_as_far_as_it_is(tmp_path):
@@ -70,8 +70,7 @@ def test_runs_without_a_study_are_told_and_not_guessed_at(tmp_path):
     folder = filled(tmp_path / "s", done(0), done(1, method="ifmixup"), failed(2, model="gin"))
     found = gather([folder])
     assert found.shown == []
-    (unknown,) = found.unknown
-    first, second = unknown.told()
+    first, second = found.unknown
     assert "s has 3 runs (datasets MUTAG; models gcn, gin; methods ifmixup, none)" in first
     assert "is not known" in first
     assert "ifmixup runs s lists" in second

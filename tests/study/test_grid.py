@@ -2,7 +2,7 @@ import pytest
 
 from ifmixup.components import resolve, with_options
 from ifmixup.errors import InputError
-from ifmixup.study.grid import PAPER_GRID, check_grid, check_names, expand, load_grid
+from ifmixup.study.grid import PAPER_GRID, check_grid, check_names, expand, load_grid, without_set
 from ifmixup.training.settings import Settings
 from own_classes import Net, Noise
 
@@ -191,3 +191,9 @@ def test_a_value_too_large_to_print():
     with pytest.raises(InputError, match="num_layers of gcn must be int") as error:
         expanded({"num_layers": [tuple(range(10**5))]})
     assert len(str(error.value)) < 500
+
+
+def test_what_is_set_is_not_searched():
+    grid = {"num_layers": [3, 5], "alpha, beta": [(1.0, 1.0)], "dropout": [0.0]}
+    assert list(without_set(grid, ["num_layers", "beta"])) == ["dropout"]
+    assert without_set(grid, ["learning_rate"]) == grid

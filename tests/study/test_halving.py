@@ -7,7 +7,7 @@ from engine_here import Here
 from ifmixup.data import load
 from ifmixup.errors import InputError
 from ifmixup.study.compare import plan
-from ifmixup.study.halving import Halving, Rung, cost, halve, score
+from ifmixup.study.halving import Rung, cost, halve, rungs, score, select
 from ifmixup.study.run import Runner
 from ifmixup.study.splits import make_splits
 from ifmixup.study.store import Store
@@ -23,13 +23,11 @@ def finished(test, val=None, metric="accuracy"):
 
 
 def test_the_papers_grid_costs_less_than_a_fifth():
-    rungs = Halving().rungs(144, 10, 350)
-    assert rungs == [Rung(144, 2, 39, 48), Rung(48, 4, 117, 16), Rung(16, 10, 350, 16)]
+    rounds = rungs(144, 10, 350)
+    assert rounds == [Rung(144, 2, 39, 48), Rung(48, 4, 117, 16), Rung(16, 10, 350, 16)]
     # (144 · 2 · 39 + 48 · 4 · 117 + 16 · 10 · 350) / (144 · 10 · 350)
-    assert cost(rungs) == pytest.approx(89_696 / 504_000)
-    assert cost(rungs) < 0.18
-    # Three repeats: only the last rung is trained three times.
-    assert cost(rungs, repeats=3) == pytest.approx((33_696 + 168_000) / 1_512_000)
+    assert cost(rounds) == pytest.approx(89_696 / 504_000)
+    assert cost(rounds) < 0.18
 
 
 @pytest.mark.parametrize(
@@ -48,49 +46,34 @@ def test_the_papers_grid_costs_less_than_a_fifth():
     ],
 )
 def test_small_plans(settings, folds, epochs, expected):
-    assert Halving().rungs(settings, folds, epochs) == expected
-
-
-def test_another_eta():
-    assert Halving(eta=2).rungs(5, 10, 100) == [
-        Rung(5, 2, 25, 3),
-        Rung(3, 4, 50, 2),
-        Rung(2, 10, 100, 2),
-    ]
-    with pytest.raises(InputError, match="eta must be at least 2"):
-        Halving(eta=1)
+    assert rungs(settings, folds, epochs) == expected
 
 
 def test_a_run_of_an_earlier_rung_is_not_paid_twice():
     # 9 · 2 runs, then 2 more folds of 3 settings, then 6 more of 1, all of 10 epochs.
-    rungs = Halving().rungs(9, 10, 10)
-    assert [(r.folds, r.epochs) for r in rungs] == [(2, 10), (4, 10), (10, 10)]
-    assert cost(rungs) == pytest.approx((18 + 6 + 6) / 90)
-
-
-@pytest.mark.parametrize("sizes", [(0, 10, 10), (3, 0, 10), (3, 10, 0)])
-def test_nothing_to_plan(sizes):
-    with pytest.raises(InputError, match="At least one setting, fold and epoch"):
-        Halving().rungs(*sizes)
+    rounds = rungs(9, 10, 10)
+    assert [(r.folds, r.epochs) for r in rounds] == [(2, 10), (4, 10), (10, 10)]
+    assert cost(rounds) == pytest.approx((18 + 6 + 6) / 90)
 
 
 def test_a_plan_never_costs_more_than_the_grid():
     for settings in range(1, 40):
         for folds in range(1, 12):
             for epochs in (1, 9, 10, 11, 30, 100):
-                rungs = Halving().rungs(settings, folds, epochs)
-                assert all(r.keep == n.settings for r, n in itertools.pairwise(rungs))
-                assert (rungs[-1].folds, rungs[-1].epochs) == (folds, epochs)
-                assert rungs[-1].keep >= 1
-                assert cost(rungs) <= 1
-                assert len(rungs) == 1 or cost(rungs) < 1
+                rounds = rungs(settings, folds, epochs)
+                assert all(r.keep == n.settings for r, n in itertools.pairwise(rounds))
+                assert (rounds[-1].folds, rounds[-1].epochs) == (folds, epochs)
+                assert rounds[-1].keep >= 1
+                assert cost(rounds) <= 1
+                assert len(rounds) == 1 or cost(rounds) < 1
 
 
 def test_the_best_go_on_in_the_order_of_the_grid():
-    assert Halving.select({0: 0.5, 1: 0.9, 2: 0.7, 3: 0.8}, 2) == [1, 3]
-    assert Halving.select({7: 0.8, 2: 0.8, 5: 0.8}, 2) == [2, 5]  # equals: the earlier
-    assert Halving.select({0: math.nan, 1: 0.1, 2: 0.0}, 2) == [1, 2]
-    assert Halving.select({0: 0.5}, 3) == [0]
+    assert select([0.5, 0.9, 0.7, 0.8], 2) == [1, 3]
+    assert select([0.8, 0.8, 0.8], 2) == [0, 1]  # equals: the earlier
+    assert select([math.nan, 0.1, 0.0], 2) == [1, 2]
+    assert select([math.nan, math.nan, 0.1], 2) == [0, 2]
+    assert select([0.5], 3) == [0]
 
 
 def test_the_score_under_holdout_is_validation_alone():

@@ -2,8 +2,8 @@ import io
 
 import pytest
 
-from ifmixup.study.engines.engine import Outcome
 from ifmixup.study.progress import Progress, duration
+from ifmixup.study.record import Record
 from stored_runs import done, failed, spec
 
 
@@ -66,12 +66,12 @@ def test_time_is_counted_in_epochs(clock):
         progress.started(long)
         clock.now = 10
         progress.epoch(long, 10)
-        progress.finished(Outcome(short, error="no"))
+        progress.finished(Record(short, error="no"))
         assert progress.share() == pytest.approx(0.2)
         assert progress.left() == pytest.approx(40)
         progress.started(long)  # its worker was lost: it begins again
         assert progress.share() == pytest.approx(0.1)
-        progress.finished(Outcome(long, error="no"))
+        progress.finished(Record(long, error="no"))
         progress.epoch(long, 79)  # too late to count
         assert progress.share() == pytest.approx(0.9)
 

@@ -11,8 +11,6 @@ from ifmixup.study.protocols import (
     mean,
     needs_validation,
     read,
-    std_over_folds,
-    std_over_repeats,
 )
 from ifmixup.study.splits import make_splits
 from ifmixup.training.packed import pack
@@ -63,7 +61,7 @@ def test_holdout_chooses_for_each_fold_and_looks_at_test_at_one_point():
     assert reading.scores == {(0, 0): 0.2, (0, 1): 0.6}
     assert reading.last == {(0, 0): 0.3, (0, 1): 0.6}
     assert reading.chosen == {(0, 0): Choice(0, 2), (0, 1): Choice(1, 3)}
-    assert (reading.protocol, reading.optimistic) == ("holdout", False)
+    assert not reading.optimistic
     assert (reading.runs, reading.missing) == (4, {})
 
 
@@ -218,9 +216,13 @@ def test_a_fold_without_a_metric_has_no_score():
 TWO_REPEATS = {(0, 0): 0.5, (0, 1): 0.7, (1, 0): 0.8, (1, 1): 1.0}
 
 
+def reading_of(scores, last=None):
+    return Reading("accuracy", scores, last or {}, {}, len(scores), optimistic=False)
+
+
 def test_mean_and_both_deviations():
     last = {(0, 0): 0.1, (0, 1): 0.3, (1, 0): 0.3, (1, 1): 0.3}
-    found = Reading("holdout", "accuracy", TWO_REPEATS, last, {}, 4, optimistic=False)
+    found = reading_of(TWO_REPEATS, last)
     assert found.mean == pytest.approx(0.75)
     # The repeats' means are 0.6 and 0.9: two values 0.3 apart deviate by 0.3 / √2.
     assert found.std_over_repeats == pytest.approx(0.3 / math.sqrt(2))
@@ -230,16 +232,16 @@ def test_mean_and_both_deviations():
 
 
 def test_one_repeat_says_nothing_about_repeats():
-    assert math.isnan(std_over_repeats({(0, 0): 0.5, (0, 1): 0.7}))
-    assert math.isnan(std_over_folds({(0, 0): 0.5, (1, 0): 0.7}))
-    assert math.isnan(std_over_repeats({}))
-    assert math.isnan(std_over_folds({}))
+    assert math.isnan(reading_of({(0, 0): 0.5, (0, 1): 0.7}).std_over_repeats)
+    assert math.isnan(reading_of({(0, 0): 0.5, (1, 0): 0.7}).std_over_folds)
+    assert math.isnan(reading_of({}).std_over_repeats)
+    assert math.isnan(reading_of({}).std_over_folds)
     assert math.isnan(mean({}))
 
 
 def test_a_repeat_of_one_fold_has_no_deviation_to_average():
     values = {(0, 0): 0.5, (0, 1): 0.7, (1, 0): 0.9}
-    assert std_over_folds(values) == pytest.approx(0.2 / math.sqrt(2))
+    assert reading_of(values).std_over_folds == pytest.approx(0.2 / math.sqrt(2))
 
 
 def test_nan_is_seen_not_skipped():

@@ -33,7 +33,9 @@ def dataset(*counts: int) -> PackedDataset:
 def test_every_graph_is_tested_once_a_repeat_and_in_one_part_a_fold():
     data = dataset(63, 125)  # as MUTAG
     splits = make_splits(data, folds=10, repeats=3, seed=5)
-    assert splits.pairs == [(r, f) for r in range(3) for f in range(10)]
+    assert [(each.repeat, each.fold) for each in splits.folds] == [
+        (r, f) for r in range(3) for f in range(10)
+    ]
     for repeat in range(3):
         tested = [g for f in splits.folds if f.repeat == repeat for g in f.test]
         assert sorted(tested) == list(range(188))
@@ -144,7 +146,7 @@ def test_folds_of_others_are_put_in_order(tmp_path):
     head = {"dataset": "tiny", "data": data.fingerprint, "seed": 0}
     path.write_text(json.dumps({**head, "folds": folds}))
     splits = load_splits(path, data)
-    assert splits.pairs == [(0, 0), (0, 1)]
+    assert [(each.repeat, each.fold) for each in splits.folds] == [(0, 0), (0, 1)]
     assert splits.fold(0, 1).train == (3, 5)
 
 
@@ -180,7 +182,7 @@ def parts(**indices):
 def test_the_datasets_own_split_is_the_only_fold():
     data = replace(dataset(4, 4), split=parts(train=[0, 1, 5, 4], validation=[2], test=[3, 7]))
     splits = own_splits(data, repeats=2)
-    assert splits.pairs == [(0, 0), (1, 0)]
+    assert [(each.repeat, each.fold) for each in splits.folds] == [(0, 0), (1, 0)]
     assert splits.folds[1] == Fold(1, 0, (0, 1, 4, 5), (2,), (3, 7))
 
 
@@ -224,7 +226,7 @@ def changed(index, **changes):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([], "is not a splits file: it must hold dataset, data, seed, folds"),
+        ([], "is not a splits file.*Needed are dataset, data, seed, folds"),
         ({}, "'dataset' must be there and be a str"),
         (changed(None, seed="0"), "'seed' must be there and be a int"),
         (changed(None, folds={}), "'folds' must be there and be a list"),

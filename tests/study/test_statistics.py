@@ -151,10 +151,6 @@ def test_verdict(mean, p, words):
     assert verdict(Difference(mean, 0.0, 0.0, p, 10), p) == words
 
 
-def test_verdict_at_another_level():
-    assert verdict(Difference(0.1, 0, 0, 0.02, 10), 0.02, alpha=0.01).startswith("no difference")
-
-
 def test_of_an_error_less_is_better():
     less = Difference(-0.1, -0.2, -0.01, 0.01, 10)
     assert verdict(less, 0.01, higher_is_better=False) == "helps"

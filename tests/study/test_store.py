@@ -13,7 +13,6 @@ import pytest
 from ifmixup.components import with_options
 from ifmixup.errors import InputError, StoreError
 from ifmixup.study import store as module
-from ifmixup.study.engines.engine import Outcome
 from ifmixup.study.record import Record
 from ifmixup.study.store import Store
 from stored_runs import RESULT, child, done, everything, failed, fill, filled, spec
@@ -141,9 +140,9 @@ def test_the_name_in_tables_is_what_a_run_is_found_by(tmp_path):
         assert list(store.records(method="ifmixup")) == []
 
 
-def test_an_outcome_needs_a_result_or_an_error(tmp_path):
+def test_a_run_has_a_result_or_an_error(tmp_path):
     with Store(tmp_path) as store, pytest.raises(InputError, match="either a result or an error"):
-        store.add(Outcome(spec()))
+        store.add(Record(spec()))
 
 
 def test_an_error_of_any_text_is_kept(tmp_path):
@@ -161,7 +160,7 @@ def test_a_full_database_keeps_what_it_has_and_goes_on(tmp_path):
         kept = store.keys()
         assert kept == {spec(0).key, *stored}
         with pytest.raises(StoreError, match="disk is full"):
-            store.merge(Record.of_outcome(done(n)) for n in range(100, 150))
+            store.merge(done(n) for n in range(100, 150))
         assert store.keys() == kept
         store._connection.execute("PRAGMA max_page_count = 1000000")
         assert store.add(done(len(stored) + 1))

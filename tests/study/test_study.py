@@ -39,8 +39,7 @@ def test_a_grid_has_runs_of_every_candidate():
         list(k) for k in trial.keys
     ]
     assert len(study.keys) == 4
-    assert len(trial.with_candidates(trial.candidates[1:]).keys) == 1
-    assert trial.with_candidates(trial.candidates[1:]).keys == trial.keys[1:]
+    assert replace(trial, candidates=trial.candidates[1:], keys=()).keys == trial.keys[1:]
 
 
 def test_paper_and_last_share_their_runs_and_holdout_has_its_own():

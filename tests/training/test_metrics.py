@@ -20,6 +20,7 @@ from ifmixup.training.metrics import (
     binary_cross_entropy,
     calibration_error,
     cross_entropy,
+    fit_temperature,
     loss_of,
     metrics,
     number_known,
@@ -203,3 +204,22 @@ def test_a_model_in_another_precision(task, dtype):
     out, y = torch.tensor([[0.5, 0.25], [1.0, 2.0]]), torch.tensor([[1.0, 0.0], [0.5, 0.5]])
     found = loss_of(task)(out.to(dtype), y)
     assert found.item() == pytest.approx(loss_of(task)(out, y).item(), rel=1e-2)
+
+
+def test_the_temperature_that_fits():
+    logits = torch.randn(4000, 3, generator=torch.Generator().manual_seed(0), dtype=torch.double)
+    y = torch.multinomial(logits.softmax(1), 1, generator=torch.Generator().manual_seed(1))[:, 0]
+    assert fit_temperature(logits, y) == pytest.approx(1, rel=0.1)
+    assert fit_temperature(5 * logits, y) == pytest.approx(5 * fit_temperature(logits, y), rel=1e-3)
+    best = fit_temperature(5 * logits, y)
+
+    def loss(temperature):
+        return float(F.cross_entropy(5 * logits / temperature, y))
+
+    assert loss(best) < min(loss(0.98 * best), loss(1.02 * best))
+
+
+def test_the_temperature_without_a_mistake_is_bounded():
+    y = torch.tensor([0, 1])
+    assert 0.01 <= fit_temperature(torch.eye(2), y) < 0.1  # nearly 0: all are right
+    assert 10 < fit_temperature(torch.eye(2), 1 - y) <= 100  # no better than chance: all are wrong

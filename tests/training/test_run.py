@@ -23,10 +23,10 @@ def test_validation_chooses_and_the_test_fold_is_read_at_that_epoch(mutag):
     assert result.metrics["chosen_accuracy"] == result.curves["test_accuracy"][chosen]
     assert result.metrics["chosen_nll"] == result.curves["test_loss"][chosen]
     assert result.metrics["accuracy"] == result.curves["test_accuracy"][-1]
+    names = ("accuracy", "balanced_accuracy", "nll", "ece")
     assert set(result.metrics) == {
-        f"{prefix}{name}"
-        for prefix in ("", "chosen_")
-        for name in ("accuracy", "balanced_accuracy", "nll", "ece")
+        *(f"{prefix}{name}" for prefix in ("", "chosen_") for name in names),
+        *("temperature", "scaled_nll", "scaled_ece"),
     }
     assert 0 < result.prepare_seconds < result.seconds
 

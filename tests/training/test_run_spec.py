@@ -45,10 +45,11 @@ def test_all_that_the_numbers_depend_on_counts(changes):
         {"model": replace(GIN, name="mine")},
         {"method": with_options("ifmixup", name="wide").spec},
         {"model": replace(GIN, target="/home/me/nets.py:GIN")},
+        {"method": replace(MIXUP, options=(*MIXUP.options, ("new", None)))},
     ],
     ids=str,
 )
-def test_neither_names_nor_paths_count(changes):
+def test_names_paths_and_options_that_are_off_do_not_count(changes):
     assert replace(SPEC, **changes).key == SPEC.key
 
 

@@ -26,6 +26,8 @@ def test_a_mapping_and_back():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
+        ({"train_share": 0.0}, "train_share must be above 0 and at most 1; got 0.0"),
+        ({"label_noise": 1.0}, "label_noise must be at least 0 and below 1; got 1.0"),
         ({"learning_rat": 1.0}, r"Unknown setting 'learning_rat'. Did you mean 'learning_rate'"),
         ({"num_layers": 3}, "Unknown setting 'num_layers'"),  # an option of a model
         ({"epochs": 0}, "epochs must be at least 1; got 0"),

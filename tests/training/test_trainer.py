@@ -1,6 +1,7 @@
 """The loop with our models and methods; those of a user's own are in test_own_classes."""
 
 import copy
+from itertools import pairwise
 
 import pytest
 import torch
@@ -14,7 +15,12 @@ from ifmixup.errors import InputError, TrainingError
 from ifmixup.nn import GCN, BatchNorm
 from ifmixup.nn.inputs import GraphsModel
 from ifmixup.training.packed import PackedDataset, pack
-from ifmixup.training.trainer import Trainer, recompute_batch_norm
+from ifmixup.training.trainer import (
+    Trainer,
+    nested_share,
+    recompute_batch_norm,
+    with_wrong_labels,
+)
 from task_graphs import with_labels, with_values
 from tiny import parts
 
@@ -142,10 +148,11 @@ def test_evaluating_does_not_change_the_training(mutag):
     assert curves[0] == curves[1]
 
 
-def test_the_learning_rate_is_halved(mutag, monkeypatch):
+def test_the_learning_rate_is_halved(mutag):
     one, rates = made(mutag, halve_every=2, learning_rate=0.01, steps_per_epoch=1), []
-    monkeypatch.setattr(one.optimizer, "step", rates.append)
-    run(one, 5)
+    for _ in range(5):
+        run(one, 1)
+        rates.append(one.optimizer.param_groups[0]["lr"])
     assert rates == [0.01, 0.01, 0.005, 0.005, 0.0025]
 
 
@@ -408,3 +415,57 @@ def test_measured_statistics_change_the_evaluation_and_not_the_first_epoch(mutag
     running, exact = (run(made(mutag, recompute_bn=on), 1) for on in (False, True))
     assert running.curves["train_loss"] == exact.curves["train_loss"]
     assert running.curves["test_loss"] != exact.curves["test_loss"]
+
+
+def test_shares_of_the_training_graphs_are_nested_and_stratified(mutag):
+    train = torch.arange(20, 188)
+    found = [nested_share(mutag, train, share, seed=3) for share in (0.05, 0.1, 0.5, 1.0)]
+    for smaller, larger in pairwise(found):
+        assert set(smaller.tolist()) < set(larger.tolist())
+    assert found[-1].equal(train)
+    counts = mutag.y[train].bincount()
+    for share, index in zip((0.05, 0.1, 0.5), found, strict=False):
+        expected = [round(share * int(count)) for count in counts]
+        assert mutag.y[index].bincount().tolist() == expected
+        assert index.equal(index.sort().values)
+    assert not nested_share(mutag, train, 0.1, seed=4).equal(found[1])
+
+
+def test_a_share_has_each_class_and_the_method_sees_nothing_else(mutag):
+    index = nested_share(mutag, torch.arange(100), 1e-6, seed=0)
+    assert sorted(mutag.y[index].tolist()) == [0, 1]
+    one = made(mutag, train_share=0.1)
+    assert one.train.equal(nested_share(mutag, torch.arange(100), 0.1, seed=0))
+    assert one.graphs.num_graphs == len(one.train)
+
+
+@pytest.mark.parametrize("share", [0.2, 0.4])
+def test_wrong_labels_are_those_of_training_and_validation_graphs_only(mutag, share):
+    changed = with_wrong_labels(mutag, torch.arange(140), share, seed=5)
+    wrong = changed.y != mutag.y
+    assert not wrong[140:].any()
+    assert 0.6 * share < wrong[:140].double().mean() < 1.4 * share
+    more = with_wrong_labels(mutag, torch.arange(140), share + 0.1, seed=5).y != mutag.y
+    assert (more | ~wrong).all()  # a larger share keeps the wrong ones
+    one = made(mutag, label_noise=share, seed=5)
+    assert one.predicted("test")[1].equal(mutag.y[140:188])
+    assert one.predicted("validation")[1].equal(changed.y[100:140])
+    assert one.data.y[:100].equal(changed.y[:100])
+    assert mutag.y.equal(pack(load("MUTAG")).y)  # the input is untouched
+
+
+def test_wrong_labels_are_of_any_other_class():
+    graphs = [
+        Data(
+            x=torch.ones(1, 1),
+            edge_index=torch.empty(2, 0, dtype=torch.long),
+            y=torch.tensor([i % 3]),
+        )
+        for i in range(3000)
+    ]
+    data = pack(graphs, "three")
+    changed = with_wrong_labels(data, torch.arange(3000), 0.5, seed=0).y
+    moved = (changed - data.y)[changed != data.y] % 3
+    assert 0.45 < (moved == 1).double().mean() < 0.55
+    with pytest.raises(InputError, match="label_noise is for classes; the targets here are values"):
+        with_wrong_labels(pack(with_values()), torch.arange(3), 0.5, seed=0)

@@ -12,7 +12,7 @@ from ifmixup.augment.g_mixup import GMixup
 from ifmixup.augment.graph_transplant import GraphTransplant
 from ifmixup.augment.ifmixup import IfMixup
 from ifmixup.augment.manifold_mixup import ManifoldMixup
-from ifmixup.augment.method import Method, create, get, names
+from ifmixup.augment.method import Method, create
 from ifmixup.augment.mixup_graph import MixupGraph
 from ifmixup.augment.nodesam import NodeSam
 from ifmixup.augment.s_mixup import SMixup
@@ -23,7 +23,7 @@ from ifmixup.components import METHODS
 for _module in pkgutil.iter_modules(__path__):
     importlib.import_module(f"{__name__}.{_module.name}")
 
-register = METHODS.register
+get, names, register = METHODS.get, METHODS.names, METHODS.register
 
 __all__ = [
     "AttributeMasking",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 import torch.nn.functional as F
@@ -15,14 +15,6 @@ from ifmixup.errors import InputError
 from ifmixup.graphs import Graphs, is_one_hot
 
 
-@dataclass(frozen=True)
-class MaskPlan:
-    """What :meth:`AttributeMasking.draw` draws: nodes ``[K]`` and the rows they get, ``[K, d]``."""
-
-    node: Tensor
-    x: Tensor
-
-
 @METHODS.register("attribute_masking")
 class AttributeMasking(Method):
     """Replaces the features of each node, with probability ``mask_ratio``, by random ones.
@@ -31,9 +23,9 @@ class AttributeMasking(Method):
     node of the batch.
 
     Args:
-        num_classes: The number of classes; None where ``y`` is float rows already.
+        num_classes: See :class:`Method`.
         mask_ratio: The expected fraction of nodes that are masked.
-        generator: Where randomness comes from; else torch's global generator.
+        generator: See :class:`Method`.
     """
 
     keeps_undirected = True
@@ -49,21 +41,21 @@ class AttributeMasking(Method):
         super().__init__(num_classes, generator=generator)
         self.mask_ratio = check_fraction("mask_ratio", mask_ratio)
 
-    def draw(self, graphs: Graphs) -> MaskPlan:
-        """Draw nodes and their new rows."""
+    def draw(self, graphs: Graphs) -> tuple[Tensor, Tensor]:
+        """Nodes ``[K]``, and the rows that they get, ``[K, d]``."""
         x = graphs.nodes.get("x")
         if x is None or x.numel() == 0:
             raise InputError("Attribute masking needs node features x.")
         rng = numpy_generator(self.generator)
         num_nodes, width = x.shape
         node = torch.from_numpy((rng.random(num_nodes) < self.mask_ratio).nonzero()[0])
-        if is_one_hot(x):
-            value = torch.from_numpy(rng.integers(width, size=node.numel())).to(x.device)
-            return MaskPlan(node.to(x.device), F.one_hot(value, width).to(x.dtype))
-        other = torch.from_numpy(rng.integers(num_nodes, size=node.numel())).to(x.device)
-        return MaskPlan(node.to(x.device), x[other])
+        one_hot = is_one_hot(x)
+        drawn = rng.integers(width if one_hot else num_nodes, size=node.numel())
+        value = torch.from_numpy(drawn).to(x.device)
+        rows = F.one_hot(value, width).to(x.dtype) if one_hot else x[value]
+        return node.to(x.device), rows
 
-    def change(self, graphs: Graphs, plan: MaskPlan) -> Graphs:
+    def change(self, graphs: Graphs, plan: tuple[Tensor, Tensor]) -> Graphs:
         """The graphs with the new rows."""
-        x = graphs.nodes["x"].index_copy(0, plan.node, plan.x)
+        x = graphs.nodes["x"].index_copy(0, *plan)
         return replace(graphs, nodes={**graphs.nodes, "x": x})

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ifmixup.augment.method import Method
 from ifmixup.errors import InputError, unknown_name
 
 
@@ -72,45 +73,53 @@ class MixPlan:
     node_order: Tensor | None = None
 
 
-def check_ratio_options(alpha: float, beta: float, p: float, ratio: str) -> None:
-    """Check that λ can be drawn."""
-    if not (0 < alpha < float("inf") and 0 < beta < float("inf")):
-        raise InputError(f"Beta(alpha, beta) needs alpha > 0 and beta > 0; got ({alpha}, {beta}).")
-    check_fraction("p", p)
-    if ratio not in ("pair", "batch"):
-        raise unknown_name("ratio", ratio, ("pair", "batch"))
+class PairMethod(Method):
+    """What ``ifmixup`` and ``mixup_graph`` share: the options of λ, and how it is drawn.
 
-
-def draw_plan(
-    rng: np.random.Generator,
-    partner: np.ndarray,
-    *,
-    alpha: float,
-    beta: float,
-    p: float,
-    ratio: str,
-    like: Tensor,
-) -> MixPlan:
-    """Draw λ ~ Beta(alpha, beta) for each pair, and which graphs are not mixed after all.
-
-    Args:
-        rng: Where randomness comes from.
-        partner: The partner of each graph, ``[B]``.
-        alpha: See above.
-        beta: See above.
-        p: The probability that a graph is mixed.
-        ratio: ``"pair"`` draws one λ per pair, ``"batch"`` one per batch.
-        like: A tensor whose dtype and device the plan has.
-
-    Returns:
-        A plan in which every λ drawn, and 1 − λ, lies strictly inside (0, 1) in that dtype.
+    :class:`~ifmixup.augment.IfMixup` describes the arguments.
     """
-    count = len(partner)
-    eps = torch.finfo(like.dtype).eps
-    drawn = rng.beta(alpha, beta, 1 if ratio == "batch" else count)
-    lam = torch.from_numpy(drawn).to(like.dtype).clamp(eps, 1 - eps).expand(count)
-    if p < 1:
-        as_it_is = rng.random(count) >= p
-        partner = np.where(as_it_is, np.arange(count), partner)
-        lam = lam.masked_fill(torch.from_numpy(as_it_is), 1.0)
-    return MixPlan(torch.from_numpy(partner).to(like.device), lam.to(like.device))
+
+    shown = ("alpha", "beta")
+
+    def __init__(
+        self,
+        num_classes: int | None = None,
+        *,
+        alpha: float = 20.0,
+        beta: float = 1.0,
+        p: float = 1.0,
+        ratio: str = "pair",
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__(num_classes, generator=generator)
+        if not (0 < alpha < float("inf") and 0 < beta < float("inf")):
+            raise InputError(
+                f"Beta(alpha, beta) needs alpha > 0 and beta > 0; got ({alpha}, {beta})."
+            )
+        if ratio not in ("pair", "batch"):
+            raise unknown_name("ratio", ratio, ("pair", "batch"))
+        self.alpha, self.beta, self.ratio = alpha, beta, ratio
+        self.p = check_fraction("p", p)
+
+    def draw_ratios(
+        self,
+        rng: np.random.Generator,
+        partner: np.ndarray,
+        like: Tensor,
+        *,
+        p: float | None = None,
+    ) -> MixPlan:
+        """Draw λ for each graph and its ``partner`` ``[B]``, and who is not mixed after all.
+
+        Every λ drawn, and 1 − λ, lies strictly inside (0, 1) in the dtype of ``like``.
+        """
+        count = len(partner)
+        eps = torch.finfo(like.dtype).eps
+        drawn = rng.beta(self.alpha, self.beta, 1 if self.ratio == "batch" else count)
+        lam = torch.from_numpy(drawn).to(like.dtype).clamp(eps, 1 - eps).expand(count)
+        p = self.p if p is None else p
+        if p < 1:
+            as_it_is = rng.random(count) >= p
+            partner = np.where(as_it_is, np.arange(count), partner)
+            lam = lam.masked_fill(torch.from_numpy(as_it_is), 1.0)
+        return MixPlan(torch.from_numpy(partner).to(like.device), lam.to(like.device))

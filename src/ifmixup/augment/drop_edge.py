@@ -11,20 +11,9 @@ from ifmixup.components import METHODS
 from ifmixup.graphs import Graphs, keep_edges
 
 
-@METHODS.register("drop_edge")
-class DropEdge(Method):
-    """Drops each edge with probability ``drop_ratio``; i → j and j → i together.
+class Drop(Method):
+    """What ``drop_edge`` and ``drop_node`` share: the option ``drop_ratio``."""
 
-    From `DropEdge <https://arxiv.org/abs/1907.10903>`_.
-
-    Args:
-        num_classes: The number of classes; None where ``y`` is float rows already.
-        drop_ratio: The expected fraction of edges that are dropped.
-        generator: Where randomness comes from; else torch's global generator.
-    """
-
-    keeps_undirected = True
-    per_graph = True
     shown = ("drop_ratio",)
 
     def __init__(
@@ -36,6 +25,22 @@ class DropEdge(Method):
     ) -> None:
         super().__init__(num_classes, generator=generator)
         self.drop_ratio = check_fraction("drop_ratio", drop_ratio)
+
+
+@METHODS.register("drop_edge")
+class DropEdge(Drop):
+    """Drops each edge with probability ``drop_ratio``; i → j and j → i together.
+
+    From `DropEdge <https://arxiv.org/abs/1907.10903>`_.
+
+    Args:
+        num_classes: See :class:`Method`.
+        drop_ratio: The expected fraction of edges that are dropped.
+        generator: See :class:`Method`.
+    """
+
+    keeps_undirected = True
+    per_graph = True
 
     def draw(self, graphs: Graphs) -> Tensor:
         """Which edges stay, ``[E]``, in the order of their graphs."""

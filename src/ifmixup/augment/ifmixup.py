@@ -9,15 +9,7 @@ from itertools import accumulate
 import torch
 from torch import Tensor
 
-from ifmixup.augment.draws import (
-    MixPlan,
-    check_ratio_options,
-    draw_plan,
-    draw_seed,
-    hash_integers,
-    numpy_generator,
-)
-from ifmixup.augment.method import Method
+from ifmixup.augment.draws import MixPlan, PairMethod, draw_seed, hash_integers, numpy_generator
 from ifmixup.augment.pairing import PAIRINGS, draw_partner
 from ifmixup.components import METHODS
 from ifmixup.errors import InputError, unknown_name
@@ -26,7 +18,7 @@ from ifmixup.mixing import check_mixable, check_ratios, mix_pairs
 
 
 @METHODS.register("ifmixup")
-class IfMixup(Method):
+class IfMixup(PairMethod):
     """Mixes pairs of graphs: their features, edges, node weights and labels.
 
     From `ifMixup <https://arxiv.org/abs/2110.09344>`_.
@@ -76,7 +68,6 @@ class IfMixup(Method):
 
     keeps_undirected = True
     weights_edges = True
-    shown = ("alpha", "beta")
 
     def __init__(
         self,
@@ -86,7 +77,7 @@ class IfMixup(Method):
         beta: float = 1.0,
         p: float = 1.0,
         pairing: str = "random",
-        bandwidth: float = 1.0,
+        bandwidth: float | None = None,
         until: int | float | None = None,
         shuffle_every: int | None = None,
         ratio: str = "pair",
@@ -95,11 +86,10 @@ class IfMixup(Method):
         drop: Collection[str] = (),
         generator: torch.Generator | None = None,
     ) -> None:
-        super().__init__(num_classes, generator=generator)
-        check_ratio_options(alpha, beta, p, ratio)
+        super().__init__(num_classes, alpha=alpha, beta=beta, p=p, ratio=ratio, generator=generator)
         if pairing not in PAIRINGS:
             raise unknown_name("pairing", pairing, PAIRINGS)
-        if not bandwidth > 0:
+        if bandwidth is not None and not bandwidth > 0:
             raise InputError(f"bandwidth must be more than 0; got {bandwidth}.")
         if until is not None and (until < 0 or (isinstance(until, float) and until > 1)):
             raise InputError(
@@ -108,11 +98,9 @@ class IfMixup(Method):
             )
         if shuffle_every is not None and shuffle_every < 1:
             raise InputError(f"shuffle_every must be at least 1, or None; got {shuffle_every}.")
-        self.alpha, self.beta, self.p, self.ratio = alpha, beta, p, ratio
         self.pairing, self.bandwidth, self.until = pairing, bandwidth, until
         self.shuffle_every = shuffle_every
-        self.node_weight, self.coalesce = node_weight, coalesce
-        self.drop = drop
+        self.node_weight, self.coalesce, self.drop = node_weight, coalesce, drop
         self.epoch = 0
         # Drawn once: the orders of an epoch are the same after resuming there.
         self._order_seed = 0 if shuffle_every is None else draw_seed(generator)
@@ -168,15 +156,8 @@ class IfMixup(Method):
     def _draw_pairs(self, sizes: Tensor, like: Tensor, y: Tensor | None) -> MixPlan:
         """Partners and ratios for graphs with so many nodes each, ``[B]``, and these labels."""
         rng = numpy_generator(self.generator)
-        return draw_plan(
-            rng,
-            draw_partner(rng, self.pairing, sizes, y, self.bandwidth),
-            alpha=self.alpha,
-            beta=self.beta,
-            p=0.0 if self._is_over() else self.p,
-            ratio=self.ratio,
-            like=like,
-        )
+        partner = draw_partner(rng, self.pairing, sizes, y, self.bandwidth or 1.0)
+        return self.draw_ratios(rng, partner, like, p=0.0 if self._is_over() else None)
 
     def _is_over(self) -> bool:
         """Whether the epochs with mixing have passed."""

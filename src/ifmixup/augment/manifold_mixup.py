@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from ifmixup.augment.draws import MixPlan, check_ratio_options, draw_plan, numpy_generator
-from ifmixup.augment.method import Criterion, Method
+from ifmixup.augment.draws import MixPlan, PairMethod, numpy_generator
+from ifmixup.augment.method import Criterion
 from ifmixup.components import METHODS
 from ifmixup.errors import InputError, ModelError
 from ifmixup.graphs import Graphs
-from ifmixup.mixing import check_mixable, check_ratios, mix_labels, mix_pairs
+from ifmixup.mixing import check_mixable, check_ratios, mix_pairs, mix_rows
 
 if TYPE_CHECKING:
     from ifmixup.nn.inputs import GraphsModel
@@ -35,7 +35,7 @@ class ManifoldPlan(MixPlan):
 
 
 @METHODS.register("manifold_mixup")
-class ManifoldMixup(Method):
+class ManifoldMixup(PairMethod):
     r"""Mixes the hidden states of pairs of graphs at a random layer, and their labels.
 
     From `Manifold Mixup <https://arxiv.org/abs/1806.05236>`_. For each batch a layer k is drawn
@@ -78,7 +78,6 @@ class ManifoldMixup(Method):
     keeps_undirected = True
     weights_edges = True
     requires = frozenset({"encode"})
-    shown = ("alpha", "beta")
 
     def __init__(
         self,
@@ -93,28 +92,18 @@ class ManifoldMixup(Method):
         drop: Collection[str] = (),
         generator: torch.Generator | None = None,
     ) -> None:
-        super().__init__(num_classes, generator=generator)
-        check_ratio_options(alpha, beta, p, ratio)
+        super().__init__(num_classes, alpha=alpha, beta=beta, p=p, ratio=ratio, generator=generator)
         if layers is not None and (not layers or min(layers) < READOUT):
             raise InputError(
                 f"layers must be numbers from 0, or -1 for READOUT, or None for all; got {layers}."
             )
-        self.alpha, self.beta, self.p, self.ratio = alpha, beta, p, ratio
         self.layers = layers
         self.node_weight, self.drop = node_weight, drop
 
     def draw(self, graphs: Graphs) -> ManifoldPlan:
         """Draw partners, within the batch, ratios, and a layer."""
         rng = numpy_generator(self.generator)
-        plan = draw_plan(
-            rng,
-            rng.permutation(graphs.num_graphs),
-            alpha=self.alpha,
-            beta=self.beta,
-            p=self.p,
-            ratio=self.ratio,
-            like=graphs.nodes["x"],
-        )
+        plan = self.draw_ratios(rng, rng.permutation(graphs.num_graphs), graphs.nodes["x"])
         return ManifoldPlan(plan.partner, plan.lam, depth=rng.random())
 
     def loss(self, model: GraphsModel, graphs: Graphs, criterion: Criterion) -> Tensor:
@@ -136,7 +125,7 @@ class ManifoldMixup(Method):
             return model(mixed), mixed.graphs["y"]
         if layer == READOUT:
             y = graphs.graphs["y"]
-            labels = mix_labels(y, y[plan.partner], plan.lam)
+            labels = mix_rows(y, y[plan.partner], plan.lam)
             return model.classify(_mix_rows(model.embed(graphs), plan)), labels
         earlier = {}
         if hasattr(_inside(model), "encode_with_readouts"):

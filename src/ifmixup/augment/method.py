@@ -26,7 +26,8 @@ M = TypeVar("M", bound="Method")
 #: The loss of logits ``[B, C]`` and label rows ``[B, C]``, such as ``F.cross_entropy``.
 Criterion = Callable[[Tensor, Tensor], Tensor]
 
-_MADE_OF = {"plan": "draw", "augment": "change", "prepare": "draw and change"}
+# What a method of one's own does not override, and what it overrides instead.
+_MADE_OF = {"plan": "draw", "augment": "change", "prepare": "change", "_prepare": "change"}
 
 
 @METHODS.register("none")
@@ -82,13 +83,11 @@ class Method(nn.Module):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         own = vars(cls)
-        internal = () if cls.__module__.startswith("ifmixup.") else ("_prepare",)
-        for name in (*_MADE_OF, *internal):
-            if name in own:
-                instead = _MADE_OF.get(name, "draw and change")
+        for name, instead in _MADE_OF.items():
+            if name in own and not cls.__module__.startswith("ifmixup."):
                 raise InputTypeError(
                     f"{cls.__name__} overrides {name}, which is the same for all methods. Override "
-                    f"{instead}: they work on Graphs."
+                    f"{instead}, which works on Graphs."
                 )
         if {"draw", "change", "loss"} & own.keys():
             for name in ("keeps_undirected", "per_graph"):
@@ -234,31 +233,6 @@ class Method(nn.Module):
             model = GraphsModel(model, node_weight=self.node_weight)
         return model, graphs
 
-    def __getstate__(self) -> dict[str, Any]:
-        # A generator cannot be copied or pickled by every version of torch, but its state can.
-        return {
-            name: _State(str(value.device), value.get_state())
-            if isinstance(value, torch.Generator)
-            else value
-            for name, value in self.__dict__.items()
-        }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        states = {name: value for name, value in state.items() if isinstance(value, _State)}
-        super().__setstate__(state | {name: each.generator() for name, each in states.items()})
-
-
-class _State:
-    """The state of a generator."""
-
-    def __init__(self, device: str, state: Tensor) -> None:
-        self.device, self.state = device, state
-
-    def generator(self) -> torch.Generator:
-        found = torch.Generator(self.device)
-        found.set_state(self.state)
-        return found
-
 
 def create(
     name: str,
@@ -270,24 +244,14 @@ def create(
     """The method called ``name``.
 
     Args:
-        name: One of :func:`names`.
+        name: One of ``ifmixup.augment.names()``.
         num_classes: The number of classes; None where labels are float rows.
         generator: Where randomness comes from; else torch's global generator.
         **options: What the method's class takes, such as ``alpha`` or ``drop_ratio``.
     """
-    cls = get(name)
+    cls = METHODS.get(name)
     checked = METHODS.check_options(cls, name, options)
     return METHODS.make(cls, checked, num_classes=num_classes, generator=generator)
-
-
-def get(name: str) -> type[Method]:
-    """The class of the method called ``name``."""
-    return METHODS.get(name)
-
-
-def names() -> list[str]:
-    """The known methods, in alphabetical order."""
-    return METHODS.names()
 
 
 def _of_graphs_model(loss: Callable[..., Tensor]) -> Callable[..., Tensor]:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ifmixup.edges import edge_keys
 from ifmixup.graphs import Graphs, edge_pointers, take_edges
-from ifmixup.mixing import mix_labels
+from ifmixup.mixing import mix_rows
 
 
 def with_edges(
@@ -48,7 +48,7 @@ def mixed_labels(graphs: Graphs, partner: Tensor, lam: Tensor) -> dict[str, Any]
         lam: The share of the first graph in each pair, ``[B]``.
     """
     y = graphs.graphs.get("y")
-    return {} if y is None else {"y": mix_labels(y, y[partner], lam)}
+    return {} if y is None else {"y": mix_rows(y, y[partner], lam)}
 
 
 def order_in_graphs(graph: Tensor, key: Tensor) -> Tensor:

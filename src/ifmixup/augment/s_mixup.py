@@ -11,9 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from ifmixup.augment.cache import remember
-from ifmixup.augment.draws import MixPlan, check_ratio_options, draw_plan, numpy_generator
+from ifmixup.augment.draws import MixPlan, PairMethod, numpy_generator
 from ifmixup.augment.matcher import Matcher, Pairs, in_groups, train_matcher
-from ifmixup.augment.method import Method
 from ifmixup.augment.rewire import mixed_labels
 from ifmixup.components import METHODS
 from ifmixup.edges import edge_keys
@@ -23,7 +22,7 @@ from ifmixup.mixing import check_mixable, check_ratios
 
 
 @METHODS.register("s_mixup")
-class SMixup(Method):
+class SMixup(PairMethod):
     r"""Mixes pairs of graphs after aligning the nodes of the partner with those of the first graph.
 
     From `Graph Mixup with Soft Alignments <https://arxiv.org/abs/2306.06788>`_. For graphs A with
@@ -87,8 +86,9 @@ class SMixup(Method):
         drop: Collection[str] = (),
         generator: torch.Generator | None = None,
     ) -> None:
-        super().__init__(num_classes, generator=generator)
-        check_ratio_options(alpha, alpha, p, ratio)
+        super().__init__(
+            num_classes, alpha=alpha, beta=alpha, p=p, ratio=ratio, generator=generator
+        )
         if not temperature > 0:
             raise InputError(f"temperature must be above 0; got {temperature}.")
         if min(hidden_channels, num_layers, epochs) < 1:
@@ -96,7 +96,6 @@ class SMixup(Method):
                 f"hidden_channels, num_layers and epochs must be at least 1; got "
                 f"{hidden_channels}, {num_layers} and {epochs}."
             )
-        self.alpha, self.p, self.ratio = alpha, p, ratio
         self.temperature, self.threshold = temperature, threshold
         self.hidden_channels, self.num_layers, self.epochs = hidden_channels, num_layers, epochs
         self.drop = drop
@@ -125,15 +124,7 @@ class SMixup(Method):
     def draw(self, graphs: Graphs) -> MixPlan:
         """Draw partners, within the batch, and ratios."""
         rng = numpy_generator(self.generator)
-        plan = draw_plan(
-            rng,
-            rng.permutation(graphs.num_graphs),
-            alpha=self.alpha,
-            beta=self.alpha,
-            p=self.p,
-            ratio=self.ratio,
-            like=graphs.nodes["x"],
-        )
+        plan = self.draw_ratios(rng, rng.permutation(graphs.num_graphs), graphs.nodes["x"])
         return replace(plan, lam=torch.maximum(plan.lam, 1 - plan.lam))
 
     def change(self, graphs: Graphs, plan: MixPlan) -> Graphs:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import io
 import os
+import platform
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.metadata import version
 from typing import Any
 
 from ifmixup.errors import IfmixupError, unknown_name
@@ -29,15 +31,21 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 """By name: the module that has a function of this name, and what the command does."""
 
+_HELP = """\
+usage: ifmixup [-h] [--version] COMMAND ...
+
+Mix pairs of graphs to regularise graph classifiers, and see whether it helps.
+
+commands:
+{commands}
+
+ifmixup COMMAND --help lists the options of a command."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command.
+    """Run one command, by default that of ``sys.argv``; return its exit code.
 
-    Args:
-        arguments: What was typed after ``ifmixup``; by default ``sys.argv``.
-
-    Returns:
-        The exit code. An error of ours is a line on stderr and exit code 2, without a traceback.
+    An error of ours is a line on stderr and exit code 2, without a traceback.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -63,7 +71,8 @@ def _answer(words: list[str]) -> int:
         print(_help())
         return 0
     if name in ("-V", "--version"):
-        print(", ".join(f"{each} {number}" for each, number in _versions().items()))
+        found = [f"{each} {version(each)}" for each in ("ifmixup", "torch", "torch_geometric")]
+        print(", ".join([*found, f"python {platform.python_version()}"]))
         return 0
     try:
         if name not in COMMANDS:
@@ -115,27 +124,8 @@ def _run(name: str, words: list[str]) -> int:
 
 def _help() -> str:
     width = max(map(len, COMMANDS))
-    commands = [f"  {name:{width}}  {does}" for name, (_, does) in COMMANDS.items()]
-    return "\n".join(
-        [
-            "usage: ifmixup [-h] [--version] COMMAND ...",
-            "",
-            "Mix pairs of graphs to regularise graph classifiers, and see whether it helps.",
-            "",
-            "commands:",
-            *commands,
-            "",
-            "ifmixup COMMAND --help lists the options of a command.",
-        ]
-    )
-
-
-def _versions() -> dict[str, str]:
-    import platform
-    from importlib.metadata import version
-
-    found = {name: version(name) for name in ("ifmixup", "torch", "torch_geometric")}
-    return {**found, "python": platform.python_version()}
+    commands = "\n".join(f"  {name:{width}}  {does}" for name, (_, does) in COMMANDS.items())
+    return _HELP.format(commands=commands)
 
 
 def _reader_has_left() -> bool:

@@ -6,10 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import tyro
-
 from ifmixup.cli.console import PlainConsole
-from ifmixup.cli.options import NO_DEFAULT, Source, SourceOptions
+from ifmixup.cli.options import GROUP, NO_DEFAULT, Source, SourceOptions
 
 if TYPE_CHECKING:
     from ifmixup.audit import Mixture
@@ -25,7 +23,7 @@ def audit(
     beta: float = 1.0,
     seed: int = 0,
     root: Annotated[Path | None, NO_DEFAULT] = None,
-    options: Annotated[SourceOptions, tyro.conf.arg(name="")] = SourceOptions(),  # noqa: B008
+    options: Annotated[SourceOptions, GROUP] = SourceOptions(),  # noqa: B008
 ) -> int:
     """Mix random pairs of a SOURCE, recover both graphs, and say whether all came back.
 
@@ -55,6 +53,7 @@ def audit(
     lines = {
         "feature set linearly independent": "yes" if found.independent else "no",
         "pairs recovered exactly": f"{found.recovered:,} of {found.pairs:,}",
+        "sizes, edges and λ, features unread": f"{found.structures:,} of {found.pairs:,}",
         "largest error of λ": f"{found.largest_error:.1e} ({known:,} pairs)",
         "pairs of two identical graphs": f"{found.identical:,} (λ cannot be known)",
         "mixtures that are a training graph": f"{found.coinciding:,}",
@@ -65,7 +64,7 @@ def audit(
         )
     console.print(f"{graphs.name}: {found.pairs:,} random pairs, λ ~ Beta({alpha:g}, {beta:g})")
     for name, text in lines.items():
-        console.print(f"  {name:35}{text}")
+        console.print(f"  {name:38}{text}")
     if found.continuous:
         console.print(
             "Losslessness is not guaranteed with continuous features: other graphs may have values "

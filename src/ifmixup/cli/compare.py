@@ -10,10 +10,11 @@ from typing import Annotated, Any
 
 import tyro
 
-from ifmixup.cli.class_options import resolve_components, split_options
+from ifmixup.cli.class_options import split_options
 from ifmixup.cli.config import print_config
 from ifmixup.cli.console import PlainConsole, print_skipped
 from ifmixup.cli.options import (
+    GROUP,
     NO_DEFAULT,
     EngineOptions,
     SettingsOptions,
@@ -24,9 +25,8 @@ from ifmixup.cli.options import (
     shareable,
     typed,
 )
+from ifmixup.components import resolve_all
 from ifmixup.errors import InputError
-
-_GROUP = tyro.conf.arg(name="")
 
 
 @dataclass(frozen=True)
@@ -59,9 +59,9 @@ class CompareOptions:
     """
 
     source: Source
-    settings: Annotated[SettingsOptions, _GROUP]
-    reading: Annotated[SourceOptions, _GROUP]
-    engine: Annotated[EngineOptions, _GROUP]
+    settings: Annotated[SettingsOptions, GROUP]
+    reading: Annotated[SourceOptions, GROUP]
+    engine: Annotated[EngineOptions, GROUP]
     models: Annotated[tuple[str, ...], tyro.conf.arg(metavar="MODEL ...")] = ("gcn",)
     methods: Annotated[tuple[str, ...], tyro.conf.arg(metavar="METHOD ...")] = ("none", "ifmixup")
     protocols: Annotated[tuple[str, ...], tyro.conf.arg(metavar="PROTOCOL ...")] = ("holdout",)
@@ -86,7 +86,7 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
     options from TOML or YAML; typed options override it, and relative paths in it are relative to
     the current folder.
     """
-    models, methods = resolve_components(options.models, options.methods)
+    models, methods = resolve_all("model", options.models), resolve_all("method", options.methods)
     changes: dict[str, Any] = split_options(class_options, [*models, *methods], vars(options))
     config = resolved(options, changes)
     if options.print_config:

@@ -49,19 +49,18 @@ def completion(shell: Annotated[str, tyro.conf.Positional] = "bash") -> int:
         shell: bash or zsh.
     """
     from ifmixup.cli import COMMANDS
-    from ifmixup.cli.class_options import registries
+    from ifmixup.components import METHODS, MODELS
 
     if shell not in SHELLS:
         raise unknown_name("shell", shell, SHELLS)
-    models, methods = registries()
     options = "\n".join(
         f'            {name}) words="{" ".join(_options(name))}" ;;' for name in COMMANDS
     )
     script = _BASH.format(
         commands=" ".join(COMMANDS),
         options=options,
-        models=" ".join(models.names()),
-        methods=" ".join(methods.names()),
+        models=" ".join(MODELS.names()),
+        methods=" ".join(METHODS.names()),
     )
     if shell == "zsh":
         print("autoload -U +X bashcompinit && bashcompinit")

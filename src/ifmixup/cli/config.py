@@ -14,9 +14,6 @@ def expand_config(words: Sequence[str]) -> list[str]:
     An option that is typed overrides the file, and a later file an earlier one. An error in a file
     is answered as if the option had been typed. Relative paths in a file are relative to the
     current folder, not to the file's.
-
-    Args:
-        words: What was typed after the command.
     """
     typed: list[str] = []
     values: dict[str, Any] = {}

@@ -17,9 +17,6 @@ class PlainConsole(Console):
 
     To Rich ``mol[v2].csv`` is markup and ``:key:`` a picture; to a terminal an escape code is a
     command. Lines are not wrapped, so they can be searched and copied.
-
-    Args:
-        stderr: Print there instead.
     """
 
     def __init__(self, *, stderr: bool = False) -> None:

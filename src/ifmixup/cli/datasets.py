@@ -8,7 +8,7 @@ from typing import Annotated
 import tyro
 
 from ifmixup.cli.console import PlainConsole
-from ifmixup.cli.options import NO_DEFAULT, SourceOptions
+from ifmixup.cli.options import GROUP, NO_DEFAULT, SourceOptions
 from ifmixup.errors import DatasetError
 
 _CAPTION = (
@@ -24,7 +24,7 @@ def datasets(
     ] = None,
     *,
     root: Annotated[Path | None, NO_DEFAULT] = None,
-    options: Annotated[SourceOptions, tyro.conf.arg(name="")] = SourceOptions(),  # noqa: B008
+    options: Annotated[SourceOptions, GROUP] = SourceOptions(),  # noqa: B008
 ) -> int:
     """Print what a SOURCE holds; without one, list the paper's datasets that are here.
 
@@ -36,10 +36,8 @@ def datasets(
         root: A folder of TU zips, or a PyG root, to look in first.
         options: How the SOURCE is read.
     """
-    return _all(root) if source is None else _one(source, root, options)
-
-
-def _one(source: str, root: Path | None, options: SourceOptions) -> int:
+    if source is None:
+        return _list_all(root)
     from ifmixup.data.statistics import describe
 
     graphs = options.load(source, root)
@@ -50,7 +48,7 @@ def _one(source: str, root: Path | None, options: SourceOptions) -> int:
     return 0
 
 
-def _all(root: Path | None) -> int:
+def _list_all(root: Path | None) -> int:
     from rich.table import Table
 
     from ifmixup.data import NAMES, load, statistics

@@ -1,6 +1,6 @@
 """Options that several commands share, for tyro: settings, how a SOURCE is read, the engine.
 
-A command takes them as fields of its own options: ``Annotated[SourceOptions, arg(name="")]``.
+A command takes them as fields of its own options: ``Annotated[SourceOptions, GROUP]``.
 Nothing here imports torch, so ``--help`` is fast.
 """
 
@@ -35,6 +35,9 @@ def default(text: str) -> Any:
 
 NO_DEFAULT = tyro.conf.arg(help_behavior_hint="")
 """For an option whose default is None and means: not used."""
+
+GROUP = tyro.conf.arg(name="")
+"""For a group of options that are typed without the group's name."""
 
 Source = Annotated[
     str,
@@ -141,11 +144,9 @@ class EngineOptions:
 
 
 def resolved(options: Any, more: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a command as plain values, by name, as a configuration file has them.
+    """All options as plain values by name, as a configuration file has them.
 
-    Args:
-        options: The command's own options, groups among them.
-        more: The options of models and methods.
+    ``options`` are the command's own, groups among them; ``more`` those of models and methods.
     """
     values: dict[str, Any] = {}
     for name, value in vars(options).items():

@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 import tyro
 
-from ifmixup.cli.class_options import resolve_components, split_options
+from ifmixup.cli.class_options import split_options
 from ifmixup.cli.console import PlainConsole
-from ifmixup.cli.options import NO_DEFAULT, EngineOptions, SettingsOptions, default, typed
+from ifmixup.cli.options import GROUP, NO_DEFAULT, EngineOptions, SettingsOptions, default, typed
+from ifmixup.components import resolve
 from ifmixup.errors import InputError, unknown_name
 
-_GROUP = tyro.conf.arg(name="")
 _OF_SCALE = default("as --scale says")
 
 
@@ -23,8 +23,8 @@ class ReproduceOptions:
     """What to run again, and how much of it.
 
     Attributes:
-        experiments: gcn, gat, gin, beta, depth, shuffling, shuffling-depth, pairing, graph-size,
-            statistics, or all.
+        experiments: gcn, gat, gin, beta, depth, shuffling, shuffling-depth, pairing, selection,
+            few-labels, label-noise, calibration, graph-size, statistics, or all.
         settings: How to train, instead of the recommended settings.
         engine: Where runs execute.
         scale: smoke (2 folds, 3 epochs, 100 graphs), small (3 folds, 100 epochs) or paper (3 x 10
@@ -45,8 +45,8 @@ class ReproduceOptions:
     """
 
     experiments: Annotated[tuple[str, ...], tyro.conf.Positional]
-    settings: Annotated[SettingsOptions, _GROUP]
-    engine: Annotated[EngineOptions, _GROUP]
+    settings: Annotated[SettingsOptions, GROUP]
+    engine: Annotated[EngineOptions, GROUP]
     scale: str = "small"
     datasets: Annotated[tuple[str, ...] | None, default("all of the experiment")] = None
     variants: Annotated[tuple[str, ...] | None, default("all of the experiment")] = None
@@ -83,16 +83,12 @@ def reproduce(options: ReproduceOptions, class_options: Sequence[str] = ()) -> i
     variants = [
         v for name, e in EXPERIMENTS.items() if {name, "all"} & {*chosen} for v in e.variants
     ]
-    models, methods = resolve_components(
-        dict.fromkeys(v.model for v in variants), dict.fromkeys(v.method for v in variants)
-    )
+    kinds = [("model", v.model) for v in variants] + [("method", v.method) for v in variants]
+    components = [resolve(*kind) for kind in dict.fromkeys(kinds)]
     changes: dict[str, Any] = typed(options.settings)
-    changes |= split_options(class_options, [*models, *methods], vars(options))
-    size: dict[str, Any] = {
-        "repeats": options.repeats,
-        "folds": options.folds,
-        "epochs": changes.pop("epochs", None),
-    }
+    changes |= split_options(class_options, components, vars(options))
+    epochs = changes.pop("epochs", None)
+    size = {"repeats": options.repeats, "folds": options.folds, "epochs": epochs}
     found = plan(
         chosen,
         replace(scale_of(options.scale), **{k: v for k, v in size.items() if v is not None}),
@@ -121,6 +117,7 @@ def _print_datasets(options: ReproduceOptions, console: PlainConsole) -> None:
 def _run(found: Any, options: ReproduceOptions, console: PlainConsole) -> int:
     from ifmixup.paper.reproduce import estimate, reproduce
     from ifmixup.paper.tables import rich_table
+    from ifmixup.study.progress import duration
     from ifmixup.study.run import Runner
     from ifmixup.study.store import Store
 
@@ -134,9 +131,9 @@ def _run(found: Any, options: ReproduceOptions, console: PlainConsole) -> int:
             tasks = runner.pending(specs)
             needed = estimate(tasks, data, workers)
             seconds += needed
-            console.print(f"{data.name}: {len(tasks)} of {len(specs)} runs, {_about(needed)}")
+            console.print(f"{data.name}: {len(tasks)} of {len(specs)} runs, {duration(needed)}")
     more = "s" if workers > 1 else ""
-    console.print(f"About {_about(seconds)} on this machine, with {workers} worker{more}.")
+    console.print(f"About {duration(seconds)} on this machine, with {workers} worker{more}.")
     if options.search == "halving":
         console.print("At most: this is the whole grid, and halving leaves most of it out.")
     if options.dry_run:
@@ -155,9 +152,3 @@ def _run(found: Any, options: ReproduceOptions, console: PlainConsole) -> int:
             f"tries them again."
         )
     return 1 if failed else 0
-
-
-def _about(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -16,16 +16,11 @@ from ifmixup.safe_io import printable
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ifmixup.components import ClassSpec
     from ifmixup.study.record import Record
     from ifmixup.study.store import Store
-    from ifmixup.study.study import Study
 
-FILTERS = ("dataset", "model", "method", "status", "repeat", "fold")
+_NAMES = ("dataset", "model", "method")
 _METRICS = ("roc_auc", "average_precision", "accuracy", "mae")  # the first that all runs have
-
-# What the user's classes are in the last study that has them: the digests of their code.
-_Sources = Mapping[tuple[str, str], set[str | None]]
 
 
 def runs(
@@ -61,8 +56,9 @@ def runs(
     from ifmixup.study.store import FILE_NAME, Store
     from ifmixup.study.study import load_studies
 
-    values = (dataset, model, method, status, repeat, fold)
-    wanted = {n: value for n, value in zip(FILTERS, values, strict=True) if value is not None}
+    filters: dict[str, Any] = {"dataset": dataset, "model": model, "method": method}
+    filters |= {"status": status, "repeat": repeat, "fold": fold}
+    wanted = {name: value for name, value in filters.items() if value is not None}
     console = PlainConsole()
     if export is not None:
         exchange.check_output(export)
@@ -84,18 +80,22 @@ def runs(
         return 0 if complete else 1
 
     with Store(folder, read_only=True) as store:
-        records = list(store.records(**wanted, curves=False))  # type: ignore[arg-type]
+        records = list(store.records(**wanted, curves=False))
         if not records:
             _check_filters(store, wanted)
         if export is not None:
-            found = store.records(**wanted)  # type: ignore[arg-type]
+            found = store.records(**wanted)
             count = exchange.export(map(exchange.thinned, found) if thin else found, export)
             console.print(f"Exported {count} runs to {export}.")
         else:
-            studies = load_studies(folder)
-            if not wanted:
-                _print_studies(studies, store.keys("done"), console)
-            _print_runs(records, _sources(studies), console)
+            done = store.keys("done")
+            for study in () if wanted else load_studies(folder):
+                count = len(study.trials)
+                console.print(
+                    f"Study {printable(study.title)}: {count} trial{'s' if count != 1 else ''}, "
+                    f"{len(study.keys & done)} of {len(study.keys)} runs done."
+                )
+            _print_runs(records, console)
     return 0 if complete else 1
 
 
@@ -117,11 +117,13 @@ def _import(folder: Path, source: Path, console: PlainConsole) -> bool:
     return not done.failed_lines
 
 
-def _check_filters(store: Store, wanted: Mapping[str, str | int]) -> None:
+def _check_filters(store: Store, wanted: Mapping[str, Any]) -> None:
     """An error for the value that no run has, with those that there are."""
-    there = [_values(record) for record in store.records(curves=False)]
+    from ifmixup.study.exchange import flat
+
+    there = [flat(record) for record in store.records(curves=False)]
     for name, value in wanted.items():
-        present = sorted({values[name] for values in there})
+        present = sorted({str(row[name]) for row in there})
         if there and str(value) not in present:
             raise unknown_name(f"{name} in {store.path.parent}:", str(value), present)
 
@@ -131,7 +133,7 @@ def _print_folders(folders: Iterable[Path], console: PlainConsole) -> None:
     from ifmixup.study.store import Store
     from ifmixup.study.study import load_studies
 
-    table = _table(["folder"], ["studies", "done", "failed"])
+    table = _table("folder", "studies", "done", "failed")
     broken = []
     for folder in folders:
         try:
@@ -146,104 +148,50 @@ def _print_folders(folders: Iterable[Path], console: PlainConsole) -> None:
         console.print(f"Broken: {printable(message, None)}")
 
 
-def _print_studies(studies: Iterable[Study], done: set[str], console: PlainConsole) -> None:
-    for study in studies:
-        count = len(study.trials)
-        console.print(
-            f"Study {printable(study.title)}: {count} trial{'s' if count != 1 else ''}, "
-            f"{len(study.keys & done)} of {len(study.keys)} runs done."
-        )
-
-
-def _print_runs(records: Sequence[Record], sources: _Sources, console: PlainConsole) -> None:
+def _print_runs(records: Sequence[Record], console: PlainConsole) -> None:
     """One row per run, why runs failed, and a summary."""
+    from ifmixup.study.exchange import flat
+
     if not records:
         console.print("No runs.")
         return
-    metric = _metric(records)
-    table = _table(
-        ["dataset", "model", "method"], ["repeat", "fold", "status", metric or "metric", "seconds"]
-    )
-    older = False
-    for record in records:
-        values, result = _values(record), record.result
-        for kind, spec in (("model", record.spec.model), ("method", record.spec.method)):
-            if _is_older(kind, spec, sources):
-                values[kind] += "†"
-                older = True
-        score = None if result is None else result.metrics.get(metric or _metric([record]) or "")
+    rows = [flat(record) for record in records]
+    done = [row for row in rows if "seconds" in row]
+    shared = [name for name in _METRICS if done and all(name in row for row in done)]
+    metric = shared[0] if shared else "metric"
+    table = _table(*_NAMES, "repeat", "fold", "status", metric, "seconds")
+    for row in rows:
+        score = next((row[name] for name in shared or _METRICS if name in row), None)
         table.add_row(
-            *(printable(values[name], None) for name in ("dataset", "model", "method")),
-            values["repeat"],
-            values["fold"],
-            values["status"],
+            *(printable(row[name], None) for name in (*_NAMES, "repeat", "fold", "status")),
             "" if score is None else f"{score:.4f}",
-            "" if result is None else f"{result.seconds:.1f}",
+            f"{row['seconds']:.1f}" if "seconds" in row else "",
         )
     console.print(table)
-    if older:
-        console.print("† of older code than the last study with this class.")
-    failed = [record for record in records if record.result is None]
-    for record in failed:
-        values = _values(record)
-        run = " ".join(values[name] for name in ("dataset", "model", "method"))
-        console.print(
-            f"{printable(run, None)}, repeat {values['repeat']}, fold {values['fold']} failed: "
-            f"{printable(record.error or 'the reason is not known', None)}"
-        )
-    seconds = sum(record.result.seconds for record in records if record.result is not None)
-    done = len(records) - len(failed)
-    console.print(f"{done} done, {len(failed)} failed, {seconds:,.1f} s of training.")
+    for row in rows:
+        if "seconds" not in row:
+            run = " ".join(row[name] for name in _NAMES)
+            console.print(
+                f"{printable(run, None)}, repeat {row['repeat']}, fold {row['fold']} failed: "
+                f"{printable(row['error'] or 'the reason is not known', None)}"
+            )
+    seconds = sum(row["seconds"] for row in done)
+    failed = len(rows) - len(done)
+    console.print(f"{len(done)} done, {failed} failed, {seconds:,.1f} s of training.")
     if done:
-        console.print(f"{metric or 'metric'}: on the test graphs after the last epoch.")
+        console.print(f"{metric}: on the test graphs after the last epoch.")
 
 
-def _values(record: Record) -> dict[str, str]:
-    """What runs are chosen by, as text."""
-    spec = record.spec
-    return {
-        "dataset": spec.dataset,
-        "model": spec.model.name,
-        "method": spec.method.name,
-        "status": record.status,
-        "repeat": str(spec.repeat),
-        "fold": str(spec.fold),
-    }
-
-
-def _sources(studies: Iterable[Study]) -> _Sources:
-    """The code of each of the user's classes in the last study that has it."""
-    found: dict[tuple[str, str], set[str | None]] = {}
-    for study in studies:
-        mine: dict[tuple[str, str], set[str | None]] = {}
-        for trial in study.trials:
-            for candidate in trial.candidates:
-                for kind, spec in (("model", candidate.model), ("method", candidate.method)):
-                    mine.setdefault((kind, spec.class_name), set()).add(spec.source)
-        found |= mine
-    return found
-
-
-def _is_older(kind: str, spec: ClassSpec, sources: _Sources) -> bool:
-    known = sources.get((kind, spec.class_name))
-    return spec.source is not None and known is not None and spec.source not in known
-
-
-def _metric(records: Sequence[Record]) -> str | None:
-    """The metric that all these runs have; None where there is none."""
-    results = [record.result for record in records if record.result is not None]
-    shared = (name for name in _METRICS if all(name in result.metrics for result in results))
-    return next(shared, None) if results else None
-
-
-def _table(names: Sequence[str], numbers: Sequence[str]) -> Table:
+def _table(*columns: str) -> Table:
+    """A table whose names are to the left, and numbers to the right."""
     from rich import box
     from rich.table import Table
 
     # One space between columns: our longest names then fit into 80 columns.
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
-    for column in names:
-        table.add_column(column, overflow="fold")
-    for column in numbers:
-        table.add_column(column, justify="left" if column == "status" else "right")
+    for column in columns:
+        if column in ("folder", *_NAMES):
+            table.add_column(column, overflow="fold")
+        else:
+            table.add_column(column, justify="left" if column == "status" else "right")
     return table

@@ -10,7 +10,7 @@ import tyro
 from torch_geometric.data import Data
 
 from ifmixup.cli.console import PlainConsole
-from ifmixup.cli.options import SourceOptions
+from ifmixup.cli.options import GROUP, NO_DEFAULT, Source, SourceOptions
 from ifmixup.data import GraphDataset
 from ifmixup.errors import InputError
 from ifmixup.report import draw_mixed_pair
@@ -20,25 +20,24 @@ from ifmixup.report.save import check_output, save_figure
 
 
 def show(
-    source: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")],
+    source: Source,
     a: Annotated[int, tyro.conf.Positional],
     b: Annotated[int, tyro.conf.Positional],
     *,
     lam: float = 0.75,
     output: Annotated[Path, tyro.conf.arg(aliases=("-o",))] = Path("mix.png"),
-    root: Path | None = None,
-    options: Annotated[SourceOptions, tyro.conf.arg(name="")] = SourceOptions(),  # noqa: B008
+    root: Annotated[Path | None, NO_DEFAULT] = None,
+    options: Annotated[SourceOptions, GROUP] = SourceOptions(),  # noqa: B008
 ) -> int:
     """Draw two graphs of a SOURCE, the pair padded with dummy nodes, and the mixed graph.
 
     Args:
-        source: A name (MUTAG, ogb:ogbg-molhiv), molecules.csv:smiles:label (or .csv.gz, .parquet),
-            a folder of TU, GraphML or JSON files, or a .pt file of PyG graphs.
+        source: The graphs.
         a: The index of the first graph, starting at 0.
         b: The index of its partner.
         lam: The ratio λ in [0, 1]: the weight of the first graph.
         output: The picture to write: a png, svg or pdf file.
-        root: The folder of named datasets.
+        root: Where datasets with names are.
         options: How the SOURCE is read.
     """
     check_output(output)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import tyro
-
-from ifmixup.cli.class_options import resolve_components, split_options
+from ifmixup.cli.class_options import split_options
+from ifmixup.cli.config import print_config
 from ifmixup.cli.console import PlainConsole, print_skipped
 from ifmixup.cli.options import (
+    GROUP,
     NO_DEFAULT,
     SettingsOptions,
     Source,
@@ -19,13 +19,12 @@ from ifmixup.cli.options import (
     resolved,
     typed,
 )
+from ifmixup.components import check_complete, resolve
 from ifmixup.errors import InputError
 
 if TYPE_CHECKING:
     from ifmixup.training.packed import PackedDataset
     from ifmixup.training.run_spec import Fold
-
-_GROUP = tyro.conf.arg(name="")
 
 
 @dataclass(frozen=True)
@@ -52,8 +51,8 @@ class TrainOptions:
     """
 
     source: Source
-    settings: Annotated[SettingsOptions, _GROUP]
-    reading: Annotated[SourceOptions, _GROUP]
+    settings: Annotated[SettingsOptions, GROUP]
+    reading: Annotated[SourceOptions, GROUP]
     model: str = "gcn"
     method: str = "none"
     save: Path = Path("model.pt")
@@ -74,15 +73,11 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     weights. A setting that is not typed is as recommended for a dataset of the paper, else the
     default. --config FILE reads options from TOML or YAML; typed options override it.
     """
-    (model,), (method,) = resolve_components([options.model], [options.method])
+    model, method = resolve("model", options.model), resolve("method", options.method)
     changes = split_options(class_options, [model, method], vars(options))
     if options.print_config:
-        from ifmixup.config_files import to_toml
-
-        config = resolved(options, changes)
-        print(to_toml({name: value for name, value in config.items() if name != "source"}), end="")
+        print_config(resolved(options, changes))
         return 0
-    from ifmixup.components import check_complete
     from ifmixup.training.checkpoint import load_checkpoint
     from ifmixup.training.fit import epoch_bar
     from ifmixup.training.fit import train as run_training

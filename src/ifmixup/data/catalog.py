@@ -15,27 +15,15 @@ from pathlib import Path
 from torch_geometric.data import download_url
 from torch_geometric.datasets import TUDataset
 
-from ifmixup.data.text_files import read_files
-from ifmixup.data.tu import parse
+from ifmixup.data.raw import LoadOptions
+from ifmixup.data.tu import read_tu
 from ifmixup.errors import DatasetError
 
-NAMES = (
-    "PTC_MR",
-    "NCI109",
-    "NCI1",
-    "MUTAG",
-    "ENZYMES",
-    "PROTEINS",
-    "IMDB-MULTI",
-    "IMDB-BINARY",
-)
+NAMES = ("PTC_MR", "NCI109", "NCI1", "MUTAG", "ENZYMES", "PROTEINS", "IMDB-MULTI", "IMDB-BINARY")
 """The paper's eight datasets, in the order of its tables."""
 
-VARIABLE = "IFMIXUP_DATA"
-"""The environment variable that names a folder of datasets."""
-
-TIMEOUT = 30.0
-"""Seconds to wait for an answer before a download fails."""
+VARIABLE = "IFMIXUP_DATA"  # the environment variable that names a folder of datasets
+TIMEOUT = 30.0  # seconds to wait for an answer before a download fails
 
 PathLike = str | os.PathLike[str]
 
@@ -49,11 +37,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
 def canonical(name: str) -> str:
-    """The collection's spelling of ``name``: one of the eight in any case, else as given.
-
-    Raises:
-        DatasetError: If ``name`` cannot be the name of a dataset.
-    """
+    """The collection's spelling of ``name``: one of the eight in any case, else as given."""
     return _KNOWN.get(check_name(name).lower(), name)
 
 
@@ -100,23 +84,10 @@ def folders(root: PathLike | None = None) -> list[Path]:
 
 def named_folders(root: PathLike | None) -> list[Path]:
     """The folders that the user named: ``root``, then that of the environment variable."""
-    return [folder for folder in (root_folder(root), variable_folder()) if folder is not None]
-
-
-def root_folder(root: PathLike | None) -> Path | None:
-    """The ``root`` that the user gave, as a path."""
-    if root is None:
-        return None
-    folder = Path(root).expanduser()
-    if os.path.isfile(folder):
-        raise DatasetError(f"root must be a folder, but {folder} is a file. Give its parent.")
-    return folder
-
-
-def variable_folder() -> Path | None:
-    """The folder that the environment variable names, if it is set."""
-    value = os.environ.get(VARIABLE)
-    return Path(value).expanduser() if value else None
+    if root is not None and os.path.isfile(Path(root).expanduser()):
+        raise DatasetError(f"root must be a folder, but {root} is a file. Give its parent.")
+    named = (root, os.environ.get(VARIABLE) or None)
+    return [Path(folder).expanduser() for folder in named if folder is not None]
 
 
 def cache_folder() -> Path:
@@ -131,10 +102,7 @@ def download(name: str, root: PathLike | None = None) -> Path:
     """Download dataset ``name`` and return the path of its zip.
 
     It goes to ``root``, else to the folder that ``IFMIXUP_DATA`` names if that can be written to,
-    else to the user's cache folder.
-
-    Raises:
-        DatasetError: If that fails; the message lists the ways to provide the dataset.
+    else to the user's cache folder. If that fails, the error lists the ways to provide it.
     """
     target = _target(root)
     url = f"{TUDataset.url}/{name}.zip"
@@ -146,7 +114,7 @@ def download(name: str, root: PathLike | None = None) -> Path:
         with tempfile.TemporaryDirectory(prefix=f".{name}-", dir=target) as folder:
             with _timeout(TIMEOUT):
                 path = Path(download_url(url, folder, log=False))
-            parse(read_files(path, name), str(path), name)
+            read_tu(path, name, LoadOptions())  # whole and readable
             os.replace(path, target / f"{name}.zip")
     except (OSError, http.client.HTTPException, DatasetError) as error:
         if not existed:
@@ -157,11 +125,9 @@ def download(name: str, root: PathLike | None = None) -> Path:
 
 
 def _target(root: PathLike | None) -> Path:
-    given, variable = root_folder(root), variable_folder()
-    if given is not None:
-        return given
-    if variable is not None and variable.is_dir() and os.access(variable, os.W_OK):
-        return variable
+    for folder in named_folders(root):
+        if root is not None or (folder.is_dir() and os.access(folder, os.W_OK)):
+            return folder
     return cache_folder()
 
 

@@ -21,10 +21,12 @@ METRICS = {
 TASKS = tuple(METRICS)
 """What ``y`` is: one class of several, several yes-or-no labels, or numbers."""
 
-SHOWN = 10
-"""How many skipped lines are listed before the rest is only counted."""
-
+_SHOWN = 10  # skipped lines that are listed before the rest is only counted
 _LONGEST = 60  # characters of a skipped line that are shown
+
+
+class NoGraphError(Exception):
+    """A line or a file that is not a graph; the message says why it is skipped."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,7 @@ class Skipped:
 
 
 class Skips:
-    """Collects the skipped lines while a file is read, or stops at the first.
-
-    Args:
-        where: The file, for messages.
-        strict: Whether the first line that cannot be used is an error.
-    """
+    """Collects the skipped ``lines`` while the file ``where`` is read; if strict, stops at one."""
 
     def __init__(self, where: str, strict: bool = False) -> None:
         self.where = where
@@ -61,11 +58,7 @@ class Skips:
         self.lines: list[Skipped] = []
 
     def add(self, line: int, text: str, reason: str, identifier: str | None = None) -> None:
-        """Skip a line.
-
-        Raises:
-            DatasetError: If ``strict``.
-        """
+        """Skip a line; an error if ``strict``."""
         short = text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
         skipped = Skipped(line, short, reason, identifier)
         if self.strict:
@@ -83,11 +76,11 @@ class Skips:
         )
 
 
-def summary(skipped: Sequence[Skipped], most: int = SHOWN) -> list[str]:
+def summary(skipped: Sequence[Skipped]) -> list[str]:
     """One line of text for each skipped line in the order of the file, then ``and n more``."""
-    ordered = sorted(skipped, key=lambda one: one.line)
-    shown = [str(one) for one in ordered[:most]]
-    return [*shown, f"and {len(ordered) - most} more"] if len(ordered) > most else shown
+    lines = [str(one) for one in sorted(skipped, key=lambda one: one.line)]
+    rest = len(lines) - _SHOWN
+    return [*lines[:_SHOWN], f"and {rest} more"] if rest > 0 else lines
 
 
 class GraphDataset(InMemoryDataset):

@@ -8,6 +8,7 @@ from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 from torch_geometric.utils import scatter
 
+from ifmixup.edges import shape_of
 from ifmixup.errors import InputError, InputTypeError, unknown_name
 
 
@@ -60,14 +61,11 @@ class EdgeAttrToNodes(BaseTransform):
 
 def _columns(data: Data, key: str) -> Tensor:
     """An attribute as a matrix of floats."""
-    value = getattr(data, key, None)
-    if value is None:
-        raise InputError(f"EdgeAttrToNodes needs {key}, but the graph has none.")
-    if not value.is_floating_point():
+    value = data.get(key)
+    if value is None or not value.is_floating_point() or value.dim() not in (1, 2):
         raise InputError(
-            f"{key} has dtype {value.dtype}; the numbers of categories cannot be added. "
-            "One-hot encode them first: torch_geometric.utils.one_hot(...)."
+            f"EdgeAttrToNodes needs floats {key} of one or two dimensions; got {shape_of(value)}. "
+            "The numbers of categories cannot be added: one-hot encode them first with "
+            "torch_geometric.utils.one_hot(...)."
         )
-    if value.dim() not in (1, 2):
-        raise InputError(f"{key} has shape {tuple(value.shape)}; it needs one or two dimensions.")
     return value.unsqueeze(-1) if value.dim() == 1 else value

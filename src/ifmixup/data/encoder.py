@@ -7,27 +7,23 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from ifmixup.edges import shape_of
 from ifmixup.errors import InputError
+from ifmixup.values import listed, short
 
-MAX_ENTRIES = 512 * 1024**2
-"""The most entries of a feature matrix (2 GiB): one absurd column must not fill the memory."""
-
-DEGREE = "(degree)"
-"""The column of graphs without node data; in brackets, as users may have a ``degree``."""
-
-TENSOR = {"node": "x", "edge": "edge_attr"}
-"""Where a graph keeps the features of its nodes and of its edges."""
+MAX_ENTRIES = 512 * 1024**2  # of a feature matrix: one absurd column must not fill the memory
+DEGREE = "(degree)"  # the column of graphs without node data; users may have a "degree"
+TENSOR = {"node": "x", "edge": "edge_attr"}  # where a graph keeps its features
 
 Kind = int | str
-
-_NAMED = 10  # how many unseen categories a warning names
+Values = list[str] | Tensor  # of one column: texts, or integers or floats [rows]
 
 
 @dataclass(frozen=True)
@@ -55,24 +51,14 @@ class Column:
             return [self.name]
         return [f"{self.name}={kind}" for kind in self.kinds]
 
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
-        return {"name": self.name, "kinds": None if self.kinds is None else list(self.kinds)}
-
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Column:
-        """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
-        name, kinds = values["name"], values["kinds"]
-        if not isinstance(name, str):
-            raise TypeError(f"a name is a text, not {name!r}")
-        if kinds is None:
-            return cls(name)
-        for kind in kinds:
-            if isinstance(kind, bool) or not isinstance(kind, int | str):
-                raise TypeError(f"a category is an integer or a text, not {kind!r}")
-        if len(set(kinds)) != len(kinds):
-            raise ValueError(f"{name} has a category twice")
-        return cls(name, tuple(kinds))
+    def of(cls, name: Any, kinds: Any) -> Column:
+        """The column with these values, which may come from an untrusted file."""
+        known = None if kinds is None else tuple(kinds)
+        plain = all(type(kind) in (int, str) for kind in known or ())
+        if not isinstance(name, str) or not plain or len(set(known or ())) < len(known or ()):
+            raise ValueError(f"{short(name)} with the categories {short(kinds)}")
+        return cls(name, known)
 
 
 @dataclass(frozen=True)
@@ -137,7 +123,12 @@ class FeatureEncoder:
                     if key in graph:
                         del graph[key]
         if unseen:
-            _warn(unseen)
+            shown = [f"{name} {kind!r} ({count}x)" for (name, kind), count in unseen.most_common()]
+            warnings.warn(
+                f"{len(unseen)} categories were not there when the encoder was learned and became "
+                f"zeros: {listed(shown)}. Predictions for these graphs are less certain.",
+                stacklevel=2,
+            )
         return found
 
     @property
@@ -152,19 +143,16 @@ class FeatureEncoder:
 
     def to_dict(self) -> dict[str, Any]:
         """As plain values, to be saved beside a model."""
-        return {
-            "nodes": [column.to_dict() for column in self.nodes],
-            "edges": None if self.edges is None else [column.to_dict() for column in self.edges],
-        }
+        return {"nodes": _plain(self.nodes), "edges": _plain(self.edges)}
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> FeatureEncoder:
-        """The inverse of :meth:`to_dict`."""
+        """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
         try:
             nodes, edges = values["nodes"], values["edges"]
             return cls(
-                tuple(map(Column.of, nodes)),
-                None if edges is None else tuple(map(Column.of, edges)),
+                tuple(Column.of(**column) for column in nodes),
+                None if edges is None else tuple(Column.of(**column) for column in edges),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(
@@ -172,159 +160,116 @@ class FeatureEncoder:
             ) from error
 
 
+def _plain(columns: tuple[Column, ...] | None) -> list[dict[str, Any]] | None:
+    if columns is None:
+        return None
+    kinds = [None if column.kinds is None else list(column.kinds) for column in columns]
+    return [{"name": column.name, "kinds": own} for column, own in zip(columns, kinds, strict=True)]
+
+
 def _columns_of(
     graphs: list[Data], level: str, names: Sequence[str] | None
 ) -> tuple[Column, ...] | None:
     """The columns of the nodes or edges of some graphs; None if they have no data."""
-    texts, numbers = _texts(graphs, level), _numbers(graphs, level)
-    if texts is None and numbers is None:
+    given = _values(graphs, level)
+    if given is None:
         return None
-    kinds: list[tuple[Kind, ...] | None] = []
-    kinds += [tuple(sorted(set(column), key=_order)) for column in texts or ()]
-    if numbers is not None and numbers.is_floating_point():
-        kinds += [None] * numbers.size(1)
-    elif numbers is not None:
-        kinds += [tuple(column.unique().tolist()) for column in numbers.t()]
-    if names is None:
-        names = [f"{TENSOR[level]}[{i}]" for i in range(len(kinds))]
-    if len(names) != len(kinds):
-        raise InputError(f"{len(names)} names were given for {len(kinds)} columns: {names}.")
-    return tuple(map(Column, names, kinds))
+    names = names or [f"{TENSOR[level]}[{i}]" for i in range(len(given))]
+    if len(names) != len(given):
+        raise InputError(f"{len(names)} names were given for {len(given)} columns: {names}.")
+    return tuple(Column(name, _kinds(column)) for name, column in zip(names, given, strict=True))
+
+
+def _kinds(values: Values) -> tuple[Kind, ...] | None:
+    if not isinstance(values, Tensor):
+        return tuple(sorted(set(values), key=_order))
+    return None if values.is_floating_point() else tuple(values.unique().tolist())
 
 
 def _encode(
-    graphs: list[Data],
-    level: str,
-    columns: tuple[Column, ...],
-    unseen: Counter[tuple[str, Kind]],
+    graphs: list[Data], level: str, columns: tuple[Column, ...], unseen: Counter[tuple[str, Kind]]
 ) -> None:
     """Give graphs their features, all at once: many small graphs are slow one by one.
 
-    Args:
-        graphs: The graphs, which are changed.
-        level: ``"node"`` or ``"edge"``.
-        columns: The columns that they should have.
-        unseen: Counts the categories that are in no column, by the name of the column.
+    Categories that are in no column are counted in ``unseen``, by the name of the column.
     """
     counts = [_count(graph, level) for graph in graphs]
-    width = sum(column.width for column in columns)
-    if not sum(counts):  # no node or edge, so no column that could be wrong
-        _hand_out(graphs, level, torch.zeros(0, width, device=_device(graphs)), counts)
-        return
-    texts, numbers = _texts(graphs, level), _numbers(graphs, level)
-    key, names = TENSOR[level], ", ".join(column.name for column in columns)
-    if texts is None and numbers is None:
+    rows, width = sum(counts), sum(column.width for column in columns)
+    given = (_values(graphs, level) or []) if rows else []
+    if rows and len(given) != len(columns):
         raise InputError(
-            f"The graphs have no {key}, but the encoder was learned on graphs with {names}."
+            f"The graphs have {len(given) or 'no'} columns of {TENSOR[level]}, but the encoder was "
+            f"learned on {len(columns)}: {', '.join(column.name for column in columns)}."
         )
-    given: list[list[str] | Tensor] = list(texts or [])
-    given += [] if numbers is None else list(numbers.t())
-    if len(given) != len(columns):
+    if rows * width > MAX_ENTRIES:
         raise InputError(
-            f"The graphs have {len(given)} columns of {key}, but the encoder was learned on "
-            f"{len(columns)}: {names}."
-        )
-    if sum(counts) * width > MAX_ENTRIES:
-        raise InputError(
-            f"{key} would have {sum(counts)} x {width} entries, more than the {MAX_ENTRIES} "
+            f"{TENSOR[level]} would have {rows} x {width} entries, more than the {MAX_ENTRIES} "
             "allowed. Leave out integer columns that are not categories, or make them floats."
         )
-    dtype = numbers.dtype if numbers is not None and numbers.is_floating_point() else None
-    out = torch.zeros(sum(counts), width, dtype=dtype, device=_device(graphs))
+    floats = [one for one in given if isinstance(one, Tensor) and one.is_floating_point()]
+    tensors = [value for graph in graphs[:1] for _, value in graph if isinstance(value, Tensor)]
+    device = tensors[0].device if tensors else None
+    out = torch.zeros(rows, width, dtype=floats[0].dtype if floats else None, device=device)
     start = 0
-    for column, values in zip(columns, given, strict=True):
+    for column, values in zip(columns, given, strict=False):
         _fill(out[:, start : start + column.width], column, values, unseen)
         start += column.width
-    _hand_out(graphs, level, out, counts)
-
-
-def _fill(
-    out: Tensor,
-    column: Column,
-    values: list[str] | Tensor,
-    unseen: Counter[tuple[str, Kind]],
-) -> None:
-    """Write the features of one column into ``out`` ``[rows, column.width]``."""
-    numbers = isinstance(values, Tensor) and values.is_floating_point()
-    if numbers != (column.kinds is None):
-        is_, was = ("numbers", "categories") if numbers else ("categories", "numbers")
-        raise InputError(
-            f"{column.name} holds {is_}, but held {was} when the encoder was learned. Give "
-            "categories as integers and numbers as floats, as the training graphs had them."
-        )
-    if column.kinds is None:
-        out[:, 0] = values  # type: ignore[assignment]
-        return
-    given, known = int if isinstance(values, Tensor) else str, {type(kind) for kind in column.kinds}
-    if known - {given}:
-        raise InputError(
-            f"{column.name} holds categories of the type {given.__name__}, but the encoder knows "
-            f"others, such as {column.kinds[0]!r}. Load these graphs as the training graphs were."
-        )
-    feature = {kind: i for i, kind in enumerate(column.kinds)}
-    if isinstance(values, Tensor):
-        distinct, index = values.unique(return_inverse=True)
-        kinds: list[Kind] = distinct.tolist()
-    else:
-        kinds = list(dict.fromkeys(values))
-        number = {kind: i for i, kind in enumerate(kinds)}
-        index = torch.tensor([number[value] for value in values], dtype=torch.long)
-    features = torch.tensor([feature.get(kind, -1) for kind in kinds], dtype=torch.long)
-    found = features.to(out.device)[index.to(out.device)]
-    rows = (found >= 0).nonzero().squeeze(1)
-    out[rows, found[rows]] = 1
-    if len(rows) < len(found):
-        for kind, count in zip(kinds, index.bincount(minlength=len(kinds)).tolist(), strict=True):
-            if kind not in feature:
-                unseen[column.name, kind] += count
-
-
-def _hand_out(graphs: list[Data], level: str, out: Tensor, counts: list[int]) -> None:
     # Copies, not views: saving or sending one graph must not take all others with it.
-    for graph, rows in zip(graphs, out.split(counts), strict=True):
-        graph[TENSOR[level]] = rows.clone()
+    for graph, part in zip(graphs, out.split(counts), strict=True):
+        graph[TENSOR[level]] = part.clone()
         if f"{level}_kinds" in graph:
             del graph[f"{level}_kinds"]
 
 
-def _device(graphs: list[Data]) -> torch.device | None:
-    """The device of the graphs."""
-    tensors = [value for graph in graphs[:1] for _, value in graph if isinstance(value, Tensor)]
-    return tensors[0].device if tensors else None
+def _fill(out: Tensor, column: Column, values: Values, unseen: Counter[tuple[str, Kind]]) -> None:
+    """Write the features of one column into ``out`` ``[rows, column.width]``."""
+    given = "texts"
+    if isinstance(values, Tensor):
+        given = "floats" if values.is_floating_point() else "integers"
+    known = "floats" if column.kinds is None else given
+    if column.kinds:
+        known = "texts" if isinstance(column.kinds[0], str) else "integers"
+    if given != known:
+        raise InputError(
+            f"{column.name} holds {given}, but held {known} when the encoder was learned. Give "
+            "categories and numbers as the training graphs had them."
+        )
+    if column.kinds is None:
+        out[:, 0] = values  # type: ignore[assignment]
+        return
+    feature = {kind: i for i, kind in enumerate(column.kinds)}
+    kinds = values.tolist() if isinstance(values, Tensor) else values
+    found = torch.tensor([feature.get(kind, -1) for kind in kinds], device=out.device)
+    rows = (found >= 0).nonzero().squeeze(1)
+    out[rows, found[rows]] = 1
+    if len(rows) < len(found):
+        unseen.update((column.name, kind) for kind in kinds if kind not in feature)
 
 
-def _warn(unseen: Counter[tuple[str, Kind]]) -> None:
-    """One warning for all categories that the encoder does not know."""
-    shown = [f"{name} {kind!r} ({count}x)" for (name, kind), count in unseen.most_common(_NAMED)]
-    more = f" and {len(unseen) - _NAMED} more" if len(unseen) > _NAMED else ""
-    warnings.warn(
-        f"{len(unseen)} categories were not there when the encoder was learned and became zeros: "
-        f"{', '.join(shown)}{more}. Predictions for these graphs are less certain.",
-        stacklevel=3,
-    )
-
-
-def _order(kind: Kind) -> tuple[bool, float, str]:
+def _order(kind: str) -> tuple[bool, float, str]:
     """Numbers in their order, then texts in theirs."""
-    text = str(kind)
     try:
-        number = float(text)
+        number = float(kind)
     except ValueError:
-        return True, 0.0, text
-    return (False, number, text) if isfinite(number) else (True, 0.0, text)
+        number = inf
+    return (False, number, kind) if isfinite(number) else (True, 0.0, kind)
+
+
+def _values(graphs: list[Data], level: str) -> list[Values] | None:
+    """The columns of nodes or edges over all graphs, texts first; None if they have no data."""
+    texts, numbers = _texts(graphs, level), _numbers(graphs, level)
+    if texts is None and numbers is None:
+        return None
+    return [*(texts or ()), *(() if numbers is None else numbers.t())]
 
 
 def _texts(graphs: list[Data], level: str) -> list[list[str]] | None:
     """The columns of ``node_kinds`` or ``edge_kinds``, over all graphs; None if there are none."""
     key = f"{level}_kinds"
-    have = [key in graph for graph in graphs]
-    if not any(have):
+    given = _given(graphs, key, level)
+    if not given:
         return None
-    if not all(have):
-        raise InputError(f"Graph {have.index(False)} has no {key}, but others have it.")
-    for index, graph in enumerate(graphs):
-        _check_rows(index, graph, level, key, len(graph[key]))
-    rows = [row for graph in graphs for row in graph[key]]
+    rows = [row for value in given.values() for row in value]
     # Graphs without any edge have no rows: one column is then as good as any.
     widths = {len(row) for row in rows} or {1}
     if len(widths) > 1:
@@ -335,44 +280,39 @@ def _texts(graphs: list[Data], level: str) -> list[list[str]] | None:
 def _numbers(graphs: list[Data], level: str) -> Tensor | None:
     """``x`` or ``edge_attr`` of all graphs, ``[rows, columns]``; None if there is none."""
     key = TENSOR[level]
-    found = [graph.get(key) for graph in graphs]
-    if all(value is None for value in found):
-        return None
     parts: list[Tensor] = []
-    for index, (graph, value) in enumerate(zip(graphs, found, strict=True)):
-        if value is None and level == "edge" and graph.num_edges == 0:
-            continue
-        if value is None:
-            raise InputError(f"Graph {index} has no {key}, but others have it.")
+    for index, value in _given(graphs, key, level).items():
         if not isinstance(value, Tensor) or value.dim() not in (1, 2):
-            shape = tuple(value.shape) if isinstance(value, Tensor) else type(value).__name__
             raise InputError(
-                f"Graph {index} has {key} of shape {shape}; [rows, columns] is needed."
+                f"Graph {index}: {key} must have the shape [rows, columns]; got {shape_of(value)}."
             )
         rows = value.unsqueeze(-1) if value.dim() == 1 else value
         rows = rows.float() if rows.dtype == torch.bool else rows
-        _check_rows(index, graph, level, key, len(rows))
-        if parts and rows.size(1) != parts[0].size(1):
+        first = parts[0] if parts else rows
+        floats = rows.is_floating_point()
+        if (rows.size(1), floats) != (first.size(1), first.is_floating_point()):
             raise InputError(
-                f"Graphs 0 and {index} differ: {key} has {parts[0].size(1)} columns and "
-                f"{rows.size(1)}. Encode all graphs alike."
-            )
-        if parts and rows.is_floating_point() != parts[0].is_floating_point():
-            raise InputError(
-                f"Graphs 0 and {index} differ: {key} is {parts[0].dtype} and {rows.dtype}. Give "
-                "categories as integers and numbers as floats."
+                f"Graphs 0 and {index} differ: {key} is {shape_of(first)} and {shape_of(rows)}. "
+                "Give all graphs the same columns, categories as integers and numbers as floats."
             )
         parts.append(rows)
-    return torch.cat(parts)
+    return torch.cat(parts) if parts else None
 
 
-def _check_rows(index: int, graph: Data, level: str, key: str, rows: int) -> None:
-    if rows != _count(graph, level):
-        raise InputError(
-            f"Graph {index} has {rows} rows of {key}, but {_count(graph, level)} {level}s."
-        )
+def _given(graphs: list[Data], key: str, level: str) -> dict[int, Any]:
+    """What graphs have under ``key``, by their number: all that have nodes or edges, or none."""
+    given = {i: graph[key] for i, graph in enumerate(graphs) if graph.get(key) is not None}
+    for index, graph in enumerate(graphs if given else ()):
+        count = _count(graph, level)
+        if index not in given and count:
+            raise InputError(f"Graph {index} has no {key}, but others have it.")
+        if index in given and len(given[index]) != count:
+            raise InputError(
+                f"Graph {index} has {len(given[index])} rows of {key}, but {count} {level}s."
+            )
+    return given
 
 
 def _count(graph: Data, level: str) -> int:
     """The number of nodes or edges of a graph."""
-    return int(graph.num_nodes or 0) if level == "node" else int(graph.num_edges)
+    return int(getattr(graph, f"num_{level}s") or 0)

@@ -9,25 +9,15 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from ifmixup.data.dataset import Skips
-from ifmixup.data.encoder import FeatureEncoder
+from ifmixup.data.dataset import NoGraphError, Skips
 from ifmixup.data.networkx import read_networkx, target_cells
-from ifmixup.data.raw import RawGraphs
+from ifmixup.data.raw import LoadOptions, RawGraphs
 from ifmixup.data.table import Table
 from ifmixup.errors import DatasetError, import_extra
 
-MAX_FILE = 100 * 1024**2
-"""The largest file of one graph, in bytes."""
-
-MAX_BYTES = 2 * 1024**3
-"""The most bytes that all files of a folder may hold."""
-
-LABELS = "labels.csv"
-"""The file with the labels of the graphs: its first column is the name of the file, or its stem."""
-
-
-class _BadFileError(ValueError):
-    """A file that is not a graph; the message says why."""
+MAX_FILE = 100 * 1024**2  # bytes of one graph
+MAX_BYTES = 2 * 1024**3  # of all files of a folder
+LABELS = "labels.csv"  # its first column is the name of a graph's file, or its stem
 
 
 def graph_files(folder: Path) -> list[Path]:
@@ -35,42 +25,22 @@ def graph_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix.lower() in _READERS)
 
 
-def read_graph_files(
-    folder: Path,
-    *,
-    label: str | None = None,
-    identifier: str | None = None,
-    task: str | None = None,
-    strict: bool = False,
-    encoder: FeatureEncoder | None = None,
-    labelled: bool = True,
-) -> RawGraphs:
+def read_graph_files(folder: Path, options: LoadOptions) -> RawGraphs:
     """The graphs of a folder. A file that is not a graph is skipped.
 
-    Args:
-        folder: The folder.
-        label: The column of ``labels.csv``, or several separated by commas; without that file the
-            attribute of the graphs.
-        identifier: The attribute of a graph that identifies it; by default its file without the
-            ending.
-        task: classes, labels or values; by default what the labels look like.
-        strict: Whether the first file that cannot be used is an error.
-        encoder: The encoder of the training graphs, at prediction.
-        labelled: Whether to read labels.
-
-    Raises:
-        DatasetError: If there is no graph, or labels and attributes do not fit together.
+    Labels are in the columns ``options.label`` of ``labels.csv``, or else an attribute of the
+    graphs; a graph without the attribute that identifies it has its file's name without the ending.
     """
     files = graph_files(folder)
     total = sum(path.stat().st_size for path in files)
     if total > MAX_BYTES:
         raise DatasetError(f"{folder} holds {total} bytes, more than the {MAX_BYTES} allowed.")
-    skips = Skips(str(folder), strict)
+    skips = Skips(str(folder), options.strict)
     graphs, read, lines = [], [], []
     for line, path in enumerate(files, 1):
         try:
-            graphs.append(_READERS[path.suffix.lower()](_content(path)))
-        except _BadFileError as error:
+            graphs.append(_read(path))
+        except NoGraphError as error:
             skips.add(line, path.name, str(error), path.stem)
             continue
         read.append(path)
@@ -78,38 +48,27 @@ def read_graph_files(
     if not graphs:
         raise skips.nothing_left()
     cells, names = None, None
-    if labelled and (folder / LABELS).is_file():
-        cells, names = _labels(folder / LABELS, read, label)
-    elif labelled:
-        cells = target_cells(graphs, label)
-    ids = [path.stem for path in read]
-    if identifier is not None:
-        found = zip(graphs, ids, strict=True)
-        ids = [str(graph.graph.get(identifier, stem)) for graph, stem in found]
-    raw = read_networkx(
-        graphs,
-        cells,
-        where=str(folder),
-        skips=skips,
-        ids=ids,
-        target_names=names,
-        task=task,
-        encoder=encoder,
-    )
+    if options.labelled and (folder / LABELS).is_file():
+        cells, names = _labels(folder / LABELS, read, options.label)
+    elif options.labelled:
+        cells = target_cells(graphs, options.label)
+    stems = [path.stem for path in read]
+    raw = read_networkx(graphs, cells, skips, options, ids=stems, target_names=names)
     raw.name = folder.resolve().name
     raw.lines, raw.texts = lines, [path.name for path in read]
     return raw
 
 
-def _content(path: Path) -> bytes:
+def _read(path: Path) -> Any:
+    """The NetworkX graph in a file."""
     try:
         with path.open("rb") as stream:
             content = stream.read(MAX_FILE + 1)
     except OSError as error:
-        raise _BadFileError(f"it cannot be read: {error}") from error
+        raise NoGraphError(f"it cannot be read: {error}") from error
     if len(content) > MAX_FILE:
-        raise _BadFileError(f"more than the {MAX_FILE} bytes allowed")
-    return content
+        raise NoGraphError(f"more than the {MAX_FILE} bytes allowed")
+    return _READERS[path.suffix.lower()](content)
 
 
 def _graphml(content: bytes) -> Any:
@@ -119,7 +78,7 @@ def _graphml(content: bytes) -> Any:
         graph = networkx.read_graphml(io.BytesIO(content))
     # A broken file makes it raise NetworkXError, KeyError, ValueError, TypeError, ...
     except Exception as error:
-        raise _BadFileError(f"not GraphML that NetworkX can read: {error}") from error
+        raise NoGraphError(f"not GraphML that NetworkX can read: {error}") from error
     for _, _, attributes in graph.edges(data=True):
         attributes.pop("id", None)  # the name of the edge in the file, not a feature
     return graph
@@ -129,18 +88,16 @@ def _refuse_doctype(content: bytes) -> None:
     """Refuse a document type and entities: a few lines of them can expand to gigabytes."""
 
     def refuse(*_: Any) -> None:
-        raise _BadFileError("it has a DOCTYPE, which GraphML does not need; refused")
+        raise NoGraphError("it has a DOCTYPE, which GraphML does not need; refused")
 
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = refuse
     parser.EntityDeclHandler = refuse
     try:
         parser.Parse(content, True)
-    except _BadFileError:
-        raise
     # An encoding that Python does not know is a LookupError, one of several bytes a ValueError.
     except (expat.ExpatError, LookupError, ValueError) as error:
-        raise _BadFileError(f"not XML: {error}") from error
+        raise NoGraphError(f"not XML: {error}") from error
 
 
 def _node_link(content: bytes) -> Any:
@@ -148,40 +105,38 @@ def _node_link(content: bytes) -> Any:
     try:
         values = json.loads(content)
     except (ValueError, RecursionError) as error:
-        raise _BadFileError(f"not JSON: {error}") from error
+        raise NoGraphError(f"not JSON: {error}") from error
     if not isinstance(values, dict) or not isinstance(values.get("nodes"), list):
-        raise _BadFileError("not node-link JSON: there is no list 'nodes'")
+        raise NoGraphError("not node-link JSON: there is no list 'nodes'")
     links = values.get("links", values.get("edges"))  # newer NetworkX writes "edges"
     if not isinstance(links, list):
-        raise _BadFileError("not node-link JSON: there is no list 'links' or 'edges'")
+        raise NoGraphError("not node-link JSON: there is no list 'links' or 'edges'")
     about = values.get("graph", {})
     graph = networkx.DiGraph() if values.get("directed") is True else networkx.Graph()
     graph.graph.update(about if isinstance(about, dict) else {})
     for index, node in enumerate(values["nodes"]):
         key = _key(node, "id", f"node {index}")
         if key in graph:
-            raise _BadFileError(f"node {key!r} is there twice")
+            raise NoGraphError(f"node {key!r} is there twice")
         graph.add_node(key)
-        graph.nodes[key].update(_others(node, "id"))
+        graph.nodes[key].update(node)
+        del graph.nodes[key]["id"]
     for index, link in enumerate(links):
-        ends = (_key(link, "source", f"link {index}"), _key(link, "target", f"link {index}"))
+        ends = [_key(link, name, f"link {index}") for name in ("source", "target")]
         for end in ends:
             if end not in graph:
-                raise _BadFileError(f"link {index} has an end {end!r} that is not a node")
+                raise NoGraphError(f"link {index} has an end {end!r} that is not a node")
         graph.add_edge(*ends)
-        graph.edges[ends].update(_others(link, "source", "target", "key"))
+        others = link.keys() - {"source", "target", "key"}
+        graph.edges[ends].update((name, link[name]) for name in link if name in others)
     return graph
 
 
 def _key(values: Any, name: str, what: str) -> str | int | float:
     key = values.get(name) if isinstance(values, dict) else None
     if not isinstance(key, str | int | float):
-        raise _BadFileError(f"{what} has no {name!r} that is a text or a number")
+        raise NoGraphError(f"{what} has no {name!r} that is a text or a number")
     return key
-
-
-def _others(values: dict[str, Any], *without: str) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if key not in without}
 
 
 _READERS: dict[str, Callable[[bytes], Any]] = {".graphml": _graphml, ".json": _node_link}
@@ -203,15 +158,16 @@ def _labels(
         if name in known:
             raise DatasetError(f"{path}, line {row.line}: {name!r} is there twice.")
         known[name] = row.cells[1:]
+    nothing = [""] * len(columns)
+    cells = []
     for file in files:
-        one, other = known.get(file.name), known.get(file.stem)
-        if one is not None and other is not None and one != other:
+        found = [known[name] for name in (file.name, file.stem) if name in known] or [nothing]
+        if found[0] != found[-1]:
             raise DatasetError(
                 f"{path} has two labels for one file: {file.name!r} and {file.stem!r} differ. "
                 "Leave out one of the lines."
             )
-    nothing = [""] * len(columns)
-    cells = [known.get(file.name, known.get(file.stem, nothing)) for file in files]
+        cells.append(found[0])
     if all(row == nothing for row in cells):
         raise DatasetError(
             f"{path} has no label for any of the {len(files)} files, such as {files[0].name!r}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -16,23 +16,17 @@ from ifmixup.data.catalog import NAMES, PathLike, canonical, check_name, downloa
 from ifmixup.data.dataset import GraphDataset, Skips, check_metric, check_task
 from ifmixup.data.encoder import FeatureEncoder
 from ifmixup.data.graph_files import graph_files, read_graph_files
-from ifmixup.data.molecules import (
-    read_molecule,
-    read_molecules,
-    smiles_column,
-    smiles_reader,
-    table_source,
-)
-from ifmixup.data.networkx import from_networkx
+from ifmixup.data.molecules import molecules_in, read_molecules, table_source
+from ifmixup.data.networkx import from_networkx, is_networkx
 from ifmixup.data.ogb import PREFIX, read_ogb
 from ifmixup.data.pyg import from_pyg
-from ifmixup.data.raw import RawGraphs, assemble
+from ifmixup.data.raw import LoadOptions, assemble
 from ifmixup.data.saved_graphs import read_saved
 from ifmixup.data.table import Table
 from ifmixup.data.tu import read_tu, tu_in
 from ifmixup.errors import DatasetError, InputError, InputTypeError
 
-_Row = tuple[str, Data | None, str | None]  # identifier, graph, problem
+_Row = tuple[str, Data | str]  # its identifier, and its graph or why there is none
 
 
 @dataclass
@@ -113,39 +107,29 @@ def load(
         >>> load("MUTAG")
         MUTAG(188)
     """
-    same: dict[str, Any] = {"task": task, "metric": metric, "encoder": encoder}
-    graphs: dict[str, Any] = {"label": label, "identifier": identifier, "strict": strict}
+    options = LoadOptions(label, identifier, task, metric, strict, encoder, labelled)
     if not isinstance(source, str | os.PathLike):
-        return _from_python(source, **same, **graphs, labelled=labelled)
+        return _from_python(source, options)
     text = os.fspath(source)
     if not text:
         raise InputError("The name of the source is empty. Give a name such as MUTAG, or a path.")
-    raw: RawGraphs
     if text.startswith(PREFIX):
-        raw, same["metric"] = read_ogb(
-            text.removeprefix(PREFIX), root, metric=metric, labelled=labelled
-        )
-        return assemble(raw, **same)
+        return assemble(read_ogb(text.removeprefix(PREFIX), root, options), options)
     table = table_source(text)
     if table is not None:
-        path = Path(table[0]).expanduser()
-        graphs["label"] = label or table[2]
-        raw = read_molecules(
-            path, smiles=smiles or table[1], task=task, **graphs, labelled=labelled
-        )
-        return assemble(raw, **same)
+        options = replace(options, label=label or table[2])
+        raw = read_molecules(Path(table[0]).expanduser(), smiles or table[1], options)
+        return assemble(raw, options)
     path = Path(text).expanduser()
     if text.lower().endswith(".pt"):
-        saved = read_saved(path)
-        return from_pyg(saved, name=path.stem, **same, **graphs, labelled=labelled)
+        return from_pyg(read_saved(path), name=path.stem, **vars(options))
     if _is_path(source, path, root):
         found = _tu_at(path)
         if found is not None:
-            return read_tu(*found, **same, labelled=labelled)
-        raw = read_graph_files(path, task=task, encoder=encoder, **graphs, labelled=labelled)
-        return assemble(raw, **same)
+            return read_tu(*found, options)
+        return assemble(read_graph_files(path, options), options)
     name = canonical(text)
-    return read_tu(find(name, root) or download(name, root), name, **same, labelled=labelled)
+    return read_tu(find(name, root) or download(name, root), name, options)
 
 
 def read_in_parts(
@@ -165,13 +149,8 @@ def read_in_parts(
     then cut.
 
     Args:
-        source: What :func:`ifmixup.data.load` takes.
         size: The number of rows of a part.
-        root: The folder in which names are looked for first.
-        smiles: The column of the SMILES.
-        identifier: The column of the identifiers; rows are counted from 0 without one.
-        strict: Whether the first row that cannot be used is an error.
-        encoder: The encoder of the model.
+        source, root, smiles, identifier, strict, encoder: As for :func:`load`.
     """
     if size < 1:
         raise InputError(f"A part has at least 1 row; got {size}.")
@@ -180,52 +159,42 @@ def read_in_parts(
     if table is not None:
         rows = _table_rows(Path(table[0]).expanduser(), smiles or table[1], identifier, strict)
     else:
-        known = {"identifier": identifier, "strict": strict, "encoder": encoder}
-        dataset = load(source, root, labelled=False, **known)  # type: ignore[arg-type]
+        dataset = load(
+            source, root, identifier=identifier, strict=strict, encoder=encoder, labelled=False
+        )
         rows, used = _in_order(dataset), dataset.encoder
     while several := list(islice(rows, size)):
-        ids, graphs, problems = zip(*several, strict=True)
-        found = [graph for graph in graphs if graph is not None]
-        yield Part(list(ids), list(problems), found, used)
+        yield Part(
+            [name for name, _ in several],
+            [found if isinstance(found, str) else None for _, found in several],
+            [found for _, found in several if not isinstance(found, str)],
+            used,
+        )
 
 
-def _from_python(source: Any, **options: Any) -> GraphDataset:
-    if isinstance(source, GraphDataset) and options["encoder"] in (None, source.encoder):
-        return _loaded(source, **options)
+def _from_python(source: Any, options: LoadOptions) -> GraphDataset:
+    if isinstance(source, GraphDataset) and options.encoder in (None, source.encoder):
+        return _loaded(source, options)
     if not isinstance(source, Sequence | Dataset):
         raise InputTypeError(
             f"load takes a name, a path, a PyG dataset or a list of graphs, not a "
             f"{type(source).__name__}."
         )
-    if isinstance(source, Dataset):
-        return from_pyg(source, **options)
-    of_networkx = [
-        all(hasattr(each, name) for name in ("nodes", "is_directed", "graph")) for each in source
-    ]
-    if any(of_networkx) and not all(of_networkx):
+    of_networkx = [] if isinstance(source, Dataset) else [is_networkx(each) for each in source]
+    if not any(of_networkx):
+        return from_pyg(source, **vars(options))
+    if not all(of_networkx):
         raise InputTypeError(
             f"The list mixes NetworkX graphs with others: item {of_networkx.index(False)} is a "
             f"{type(source[of_networkx.index(False)]).__name__}. Give graphs of one kind."
         )
-    if any(of_networkx):
-        return from_networkx(source, **options)
-    return from_pyg(source, **options)
+    return from_networkx(source, **vars(options))
 
 
-def _loaded(
-    dataset: GraphDataset,
-    *,
-    task: str | None,
-    metric: str | None,
-    label: str | None,
-    identifier: str | None,
-    labelled: bool,
-    **_: Any,
-) -> GraphDataset:
+def _loaded(dataset: GraphDataset, options: LoadOptions) -> GraphDataset:
     """A loaded dataset with other options; the given one is not changed."""
-    given = {"label": label, "identifier": identifier}
-    if task is not None and check_task(task) != dataset.task:
-        given["task"] = task
+    task = None if options.task in (None, dataset.task) else check_task(options.task)
+    given = {"label": options.label, "identifier": options.identifier, "task": task}
     for option, value in given.items():
         if value is not None:
             raise InputError(
@@ -233,8 +202,8 @@ def _loaded(
                 f"its source with {option}=."
             )
     changed = copy(dataset)
-    changed.metric = check_metric(metric or dataset.metric, dataset.task)
-    if not labelled and "y" in dataset._data:
+    changed.metric = check_metric(options.metric or dataset.metric, dataset.task)
+    if not options.labelled and "y" in dataset._data:
         changed._data, changed._data_list = copy(dataset._data), None
         del changed._data["y"]
         changed.slices = {key: value for key, value in dataset.slices.items() if key != "y"}
@@ -245,10 +214,10 @@ def _loaded(
 
 def _is_path(source: object, path: Path, root: PathLike | None) -> bool:
     """Whether a folder or zip is meant: a known name comes first, then a file that exists."""
-    text = str(source)
-    if not isinstance(source, str) or not is_name(text):
-        return path.exists() or not isinstance(source, str)
-    known = canonical(text) in NAMES or find(canonical(text), root) is not None
+    if not isinstance(source, str):
+        return True
+    name = canonical(source) if is_name(source) else None
+    known = name is not None and (name in NAMES or find(name, root) is not None)
     return not known and path.exists()
 
 
@@ -268,27 +237,18 @@ def _tu_at(path: Path) -> tuple[Path, str] | None:
 def _table_rows(
     path: Path, smiles: str | None, identifier: str | None, strict: bool
 ) -> Iterator[_Row]:
-    table = Table(path)
-    columns = [smiles_column(table, smiles)]
-    if identifier is not None:
-        columns.append(table.index(identifier))
-    with smiles_reader() as read:
-        for count, row in enumerate(table.rows(columns)):
-            skips = Skips(str(path), strict)
-            graph = read_molecule(row, read, skips)
-            named = identifier is not None and row.problem is None
-            name = row.cells[-1].strip() if named else str(count)
-            yield name, graph, None if graph is not None else skips.lines[0].reason
+    for row, name, found in molecules_in(Table(path), smiles, identifier):
+        if isinstance(found, str):
+            Skips(str(path), strict).add(row.line, row.cells[0], found)
+        yield name, found
 
 
 def _in_order(dataset: GraphDataset) -> Iterator[_Row]:
     """The graphs, and between them the skipped lines: line n is the n-th row."""
+    skipped: dict[int, _Row] = {
+        one.line: (one.text if one.identifier is None else one.identifier, one.reason)
+        for one in dataset.skipped
+    }
     kept = zip(dataset.ids, dataset, strict=True)
-    done = 0
-    for one in sorted(dataset.skipped, key=lambda skipped: skipped.line):
-        for name, graph in islice(kept, max(0, one.line - 1 - done)):
-            yield name, graph, None
-        yield one.text if one.identifier is None else one.identifier, None, one.reason
-        done = one.line
-    for name, graph in kept:
-        yield name, graph, None
+    for line in range(1, len(dataset) + len(skipped) + 1):
+        yield skipped[line] if line in skipped else next(kept)

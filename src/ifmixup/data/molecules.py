@@ -14,14 +14,13 @@ from typing import Any
 import torch
 from torch_geometric.data import Data
 
-from ifmixup.data.dataset import Skips
-from ifmixup.data.raw import RawGraphs
+from ifmixup.data.dataset import NoGraphError, Skips
+from ifmixup.data.raw import LoadOptions, RawGraphs
 from ifmixup.data.table import Row, Table
 from ifmixup.data.targets import read_targets
 from ifmixup.errors import DatasetError, import_extra
 
-MAX_SMILES = 10_000
-"""The longest SMILES, in characters."""
+MAX_SMILES = 10_000  # characters
 
 # molecules.csv, molecules.csv:smiles, molecules.csv:smiles:label; the first colon after the
 # ending counts, because a Windows drive is part of the path.
@@ -31,83 +30,79 @@ _SMILES = ("smiles",)
 _LABELS = ("label", "labels", "y", "target", "class")
 
 
-class BadSmilesError(ValueError):
-    """A text that is not a molecule; the message says why."""
-
-
 def table_source(source: str) -> tuple[str, str | None, str | None] | None:
     """The path, the SMILES column and the label columns of a source; None if it is not a table."""
     match = _SOURCE.fullmatch(source)
     return None if match is None else (match[1], match[2] or None, match[3] or None)
 
 
-def read_molecules(
-    path: Path,
-    *,
-    smiles: str | None = None,
-    label: str | None = None,
-    identifier: str | None = None,
-    task: str | None = None,
-    strict: bool = False,
-    labelled: bool = True,
-) -> RawGraphs:
-    """The molecules of a table.
+def read_molecules(path: Path, smiles: str | None, options: LoadOptions) -> RawGraphs:
+    """The molecules of a table, with their SMILES in the column ``smiles``.
 
-    Args:
-        path: A ``.csv``, ``.csv.gz`` or ``.parquet`` file.
-        smiles: The column of the SMILES; by default the one called ``smiles``.
-        label: The column of the labels, or several separated by commas; by default the one called
-            label, labels, y, target or class.
-        identifier: The column of the identifiers; by default rows are counted from 0.
-        task: classes, labels or values; by default what the labels look like.
-        strict: Whether the first line that cannot be used is an error.
-        labelled: Whether to read labels.
-
-    Raises:
-        DatasetError: If the file cannot be read, or has no such columns.
+    By default that is the column called ``smiles``, and the labels are in the one called label,
+    labels, y, target or class.
     """
-    table = Table(path)
-    label_columns = _label_columns(table, label) if labelled else []
-    columns = [smiles_column(table, smiles), *label_columns]
-    if identifier is not None:
-        columns.append(table.index(identifier))
+    table, label = Table(path), options.label if options.labelled else None
+    label_columns: list[int] = []
+    if label is not None:
+        label_columns = table.indices(label)
+    elif options.labelled:
+        label_columns = [_usual(table, _LABELS, "labels", "label")]
 
-    skips = Skips(str(path), strict)
-    graphs: list[Data] = []
-    cells, ids, lines, texts = [], [], [], []
-    with smiles_reader() as read:
-        for count, row in enumerate(table.rows(columns)):
-            named = identifier is not None and row.problem is None
-            name = row.cells[-1].strip() if named else str(count)
-            graph = read_molecule(row, read, skips, name)
-            if graph is None:
-                continue
-            graphs.append(graph)
-            texts.append(row.cells[0])
-            lines.append(row.line)
-            cells.append(row.cells[1 : 1 + len(label_columns)])
-            ids.append(name)
+    skips = Skips(str(path), options.strict)
+    rows, ids, graphs = [], [], []
+    for row, name, found in molecules_in(table, smiles, options.identifier, label_columns):
+        if isinstance(found, str):
+            skips.add(row.line, row.cells[0], found, name)
+            continue
+        rows.append(row)
+        ids.append(name)
+        graphs.append(found)
     if not graphs:
         raise skips.nothing_left("molecule")
+    lines = [row.line for row in rows]
     targets = None
-    if labelled:
+    if options.labelled:
         names = [table.columns[column] for column in label_columns]
+        cells = [row.cells[1 : 1 + len(names)] for row in rows]
         try:
-            targets = read_targets(cells, names, task, lines)
+            targets = read_targets(cells, names, options.task, lines)
         except DatasetError as error:
             raise DatasetError(f"{path}: {error}") from error
     return RawGraphs(
-        name=table_name(path, label if labelled else None),
-        where=str(path),
+        name=table_name(path, label),
         graphs=graphs,
         skips=skips,
         targets=targets,
         ids=ids,
         lines=lines,
-        texts=texts,
+        texts=[row.cells[0] for row in rows],
         node_names=["element"],
         edge_names=["bond"],
     )
+
+
+def molecules_in(
+    table: Table, smiles: str | None, identifier: str | None, more: Sequence[int] = ()
+) -> Iterator[tuple[Row, str, Data | str]]:
+    """Each row with its SMILES and the columns ``more``, its identifier, and its graph.
+
+    A text in place of a graph says why there is none.
+    """
+    columns = [table.index(smiles) if smiles else _usual(table, _SMILES, "SMILES", "smiles"), *more]
+    if identifier is not None:
+        columns.append(table.index(identifier))
+    with smiles_reader() as read:
+        for count, row in enumerate(table.rows(columns)):
+            if row.problem is not None:
+                yield row, str(count), row.problem
+                continue
+            found: Data | str
+            try:
+                found = read(row.cells[0])
+            except NoGraphError as error:
+                found = str(error)
+            yield row, str(count) if identifier is None else row.cells[-1].strip(), found
 
 
 def table_name(path: Path, label: str | None = None) -> str:
@@ -115,28 +110,8 @@ def table_name(path: Path, label: str | None = None) -> str:
 
     Two columns of one table are two datasets, whose studies must not share a folder.
     """
-    match = re.fullmatch(r"(.+?)\.(?:csv|csv\.gz|parquet)", path.name, re.I)
-    stem = path.name if match is None else match[1]
+    stem = re.sub(r"(?<=.)\.(csv|csv\.gz|parquet)\Z", "", path.name, flags=re.I)
     return stem if label is None else f"{stem}-{label}"
-
-
-def smiles_column(table: Table, smiles: str | None) -> int:
-    """The index of the column of the SMILES: the one called ``smiles`` if none is named."""
-    return table.index(smiles) if smiles else _usual(table, _SMILES, "SMILES", "smiles")
-
-
-def read_molecule(
-    row: Row, read: Callable[[str], Data], skips: Skips, name: str | None = None
-) -> Data | None:
-    """The graph of a row with the identifier ``name``, or None if it was skipped."""
-    if row.problem is not None:
-        skips.add(row.line, row.cells[0], row.problem, name)
-        return None
-    try:
-        return read(row.cells[0])
-    except BadSmilesError as error:
-        skips.add(row.line, row.cells[0], str(error), name)
-        return None
 
 
 @contextmanager
@@ -155,16 +130,16 @@ def smiles_reader() -> Iterator[Callable[[str], Data]]:
 
 def _graph(chem: Any, smiles: str) -> Data:
     if len(smiles) > MAX_SMILES:
-        raise BadSmilesError(f"longer than the {MAX_SMILES} characters allowed")
+        raise NoGraphError(f"longer than the {MAX_SMILES} characters allowed")
     if not smiles.strip():
-        raise BadSmilesError("no SMILES")
+        raise NoGraphError("no SMILES")
     molecule = chem.MolFromSmiles(smiles)
     if molecule is None:
-        raise BadSmilesError(_problem(chem, smiles))
+        raise NoGraphError(_problem(chem, smiles))
     # By number: RDKit's own iterators are Python code, and slower.
     atoms = [(molecule.GetAtomWithIdx(i).GetSymbol(),) for i in range(molecule.GetNumAtoms())]
     if not atoms:
-        raise BadSmilesError("a molecule without atoms")
+        raise NoGraphError("a molecule without atoms")
     ends, kinds = [], []
     for i in range(molecule.GetNumBonds()):
         bond = molecule.GetBondWithIdx(i)
@@ -186,12 +161,6 @@ def _problem(chem: Any, smiles: str) -> str:
         return "not SMILES"
     problems = chem.DetectChemistryProblems(molecule)
     return problems[0].Message().strip() if problems else "RDKit cannot make a molecule of it"
-
-
-def _label_columns(table: Table, label: str | None) -> list[int]:
-    if label is None:
-        return [_usual(table, _LABELS, "labels", "label")]
-    return table.indices(label)
 
 
 def _usual(table: Table, names: Sequence[str], what: str, option: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,15 @@ from torch_geometric.data import Data
 from ifmixup.data.dataset import GraphDataset, Skips
 from ifmixup.data.encoder import DEGREE, TENSOR, Column, FeatureEncoder
 from ifmixup.data.pyg import list_name
-from ifmixup.data.raw import RawGraphs, assemble
+from ifmixup.data.raw import LoadOptions, RawGraphs, assemble
 from ifmixup.data.table import cell_text
 from ifmixup.data.targets import Targets, read_targets, target_names
 from ifmixup.errors import DatasetError, InputError, InputTypeError
+from ifmixup.values import listed
 
-MAX_NAMES = 10_000
-"""The most different attributes that nodes, or edges, may have."""
+MAX_NAMES = 10_000  # different attributes of nodes, or of edges
 
-Rows = list[Mapping[str, Any]]
-"""The attributes of each node, or each edge, of one graph, by name."""
-
+Rows = list[Mapping[str, Any]]  # the attributes of each node, or each edge, of one graph
 Value = int | float | str
 
 _LABELS = ("label", "y")
@@ -57,88 +56,78 @@ def from_networkx(
     Args:
         graphs: The graphs.
         y: What is to be predicted, for each graph: a class (text or integer), a number, or a list
-            of them; None where it is unknown.
+            of them; None where it is unknown. By default the attribute ``label`` of the graph.
         node_features: The attributes of nodes to use; all by default.
         edge_features: The attributes of edges to use; all by default.
-        label: Without ``y``, the attribute of the graph to predict; ``label`` or ``y`` by default.
-        identifier: The attribute of the graph that identifies it; by default they are counted
-            from 0.
         name: The name of the dataset.
-        task: classes, labels or values; by default what the labels look like.
-        metric: How predictions are judged.
-        strict: Whether a graph without nodes or without a class is an error; else it is skipped.
-        encoder: The encoder of the training graphs, at prediction.
-        labelled: Whether there are labels.
+        label, identifier, task, metric, strict, encoder, labelled: As for
+            :func:`~ifmixup.data.load`.
 
     Raises:
         DatasetError: If attributes or labels do not fit together.
     """
+    options = LoadOptions(label, identifier, task, metric, strict, encoder, labelled)
     graphs = list(graphs)
-    ids = None
-    if identifier is not None:
-        ids = [str(graph.graph.get(identifier, i)) for i, graph in enumerate(graphs)]
     cells = None
     if labelled:
         cells = target_cells(graphs, label) if y is None else [_cells(value) for value in y]
+    skips = Skips(name or "The graphs", strict)
     raw = read_networkx(
-        graphs,
-        cells,
-        where=name or "The graphs",
-        skips=Skips(name or "The graphs", strict),
-        ids=ids,
-        node_features=node_features,
-        edge_features=edge_features,
-        task=task,
-        encoder=encoder,
+        graphs, cells, skips, options, node_features=node_features, edge_features=edge_features
     )
     raw.name = name or list_name(raw.graphs, raw.targets)
-    return assemble(raw, task=task, metric=metric, encoder=encoder)
+    return assemble(raw, options)
+
+
+def is_networkx(graph: Any) -> bool:
+    """Whether an object is a NetworkX graph; the package is not imported."""
+    return all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed", "graph"))
 
 
 def read_networkx(
     graphs: Sequence[Any],
     cells: Sequence[Sequence[str]] | None,
-    *,
-    where: str,
     skips: Skips,
+    options: LoadOptions,
+    *,
     ids: Sequence[str] | None = None,
     target_names: Sequence[str] | None = None,
     node_features: Sequence[str] | None = None,
     edge_features: Sequence[str] | None = None,
-    task: str | None = None,
-    encoder: FeatureEncoder | None = None,
 ) -> RawGraphs:
     """The graphs with their attributes, not yet encoded; ``cells`` are the targets as text."""
+    where, encoder = skips.where, options.encoder
     if not graphs:
         raise DatasetError(f"{where}: there are no graphs. Give at least one.")
     for index, graph in enumerate(graphs):
-        if not all(hasattr(graph, name) for name in ("nodes", "edges", "is_directed")):
+        if not is_networkx(graph):
             raise InputTypeError(
                 f"Graph {index} is a {type(graph).__name__}; a NetworkX graph is needed."
             )
-    data, node_rows, edge_rows = [], [], []
+    ids = [str(index) for index in range(len(graphs))] if ids is None else ids
+    if options.identifier is not None:
+        pairs = zip(graphs, ids, strict=True)
+        ids = [str(graph.graph.get(options.identifier, default)) for graph, default in pairs]
+    data, edge_rows = [], []
     for graph in graphs:
         edge_index, rows = _edges(graph)
         data.append(Data(edge_index=edge_index, num_nodes=len(graph.nodes)))
-        node_rows.append([attributes for _, attributes in graph.nodes(data=True)])
         edge_rows.append(rows)
+    node_rows = [[attributes for _, attributes in graph.nodes(data=True)] for graph in graphs]
     nodes = edges = None
     if encoder is not None:
         nodes = [column for column in encoder.nodes if column.name != DEGREE]
         edges = list(encoder.edges or ())
     if _WEIGHT not in [column.name for column in edges or ()]:
         _move_weights(data, edge_rows, where)
-    node_names = add_attributes(data, node_rows, "node", where, node_features, nodes)
-    edge_names = add_attributes(data, edge_rows, "edge", where, edge_features, edges)
     return RawGraphs(
         name=where,
-        where=where,
+        node_names=add_attributes(data, node_rows, "node", where, node_features, nodes) or None,
+        edge_names=add_attributes(data, edge_rows, "edge", where, edge_features, edges) or None,
         graphs=data,
         skips=skips,
-        targets=None if cells is None else _targets(cells, target_names, task, len(graphs)),
+        targets=None if cells is None else _targets(cells, target_names, options.task, len(graphs)),
         ids=ids,
-        node_names=node_names or None,
-        edge_names=edge_names or None,
     )
 
 
@@ -154,15 +143,8 @@ def add_attributes(
 
     Texts and integers are categories and go to ``node_kinds`` or ``edge_kinds``; a missing category
     is the category ``""``. Floats go to ``x`` or ``edge_attr``, and every node or edge must have
-    them. Categories come first, each in the order of their names.
-
-    Args:
-        graphs: The graphs, which are changed.
-        rows: For each graph, the attributes of each of its nodes or edges.
-        level: ``"node"`` or ``"edge"``.
-        where: The source, for messages.
-        wanted: The attributes to use; all by default.
-        columns: The columns that an encoder expects, instead.
+    them. Categories come first, each in the order of their names. Only the ``wanted`` attributes
+    are used, or those in the ``columns`` of an encoder; all by default.
     """
     only = wanted
     if columns is not None:
@@ -182,13 +164,14 @@ def add_attributes(
         found = sorted({str(key) for one in rows for row in one for key in row})
         raise DatasetError(
             f"{where}: no {level} has an attribute {missing[0]!r}. There are: "
-            f"{', '.join(found[:20]) or 'none'}."
+            f"{listed(found, 20) or 'none'}."
         )
     for index, (graph, one) in enumerate(zip(graphs, flat, strict=True)):
         if kinds:
             graph[f"{level}_kinds"] = [tuple(str(row.get(k, "")) for k in kinds) for row in one]
         if numbers:
-            values = [[_number(row, n, level, where, index) for n in numbers] for row in one]
+            at = f"{where}, graph {index}"
+            values = [[_number(row.get(n), n, level, at) for n in numbers] for row in one]
             graph[TENSOR[level]] = torch.tensor(values).float().view(len(one), len(numbers))
     return names
 
@@ -198,10 +181,9 @@ def _sorted_names(
 ) -> tuple[list[str], list[str]]:
     """The names of the categories and of the numbers."""
     types: dict[str, set[type]] = {}
-    for one in flat:
-        for row in one:
-            for name, value in row.items():
-                types.setdefault(name, set()).add(type(value))
+    for row in chain.from_iterable(flat):
+        for name, value in row.items():
+            types.setdefault(name, set()).add(type(value))
     if len(types) > MAX_NAMES:
         raise DatasetError(
             f"{where}: the {level}s have {len(types)} different attributes, more than the "
@@ -214,41 +196,36 @@ def _sorted_names(
 def _flat(row: Mapping[str, Any], where: str, only: Sequence[str] | None) -> dict[str, Value]:
     """Plain values by name; a list of numbers is ``name[0]``, ``name[1]``, ..."""
     flat: dict[str, Value] = {}
-    for key, value in row.items():
+    for key, given in row.items():
         if only is not None and key not in only:
             continue
-        value = _plain(value)
+        value = _plain(given)
+        values = {str(key): value}
         if isinstance(value, list | tuple):
-            for i, one in enumerate(value):
-                flat[f"{key}[{i}]"] = _value(one, f"{key}[{i}]", where)
-        elif value is not None:
-            flat[str(key)] = _value(value, str(key), where)
+            values = {f"{key}[{i}]": one for i, one in enumerate(value)}
+        for name, one in values.items():
+            if isinstance(one, int | float | str):
+                flat[name] = int(one) if isinstance(one, bool) else one
+            elif one is not None:
+                raise DatasetError(
+                    f"{where}: the attribute {name!r} is a {type(one).__name__}; numbers, texts "
+                    "and lists of numbers can be used. Leave it out, or name those to use: "
+                    "node_features=, edge_features=."
+                )
     return flat
 
 
-def _value(value: Any, name: str, where: str) -> Value:
-    if isinstance(value, bool):
-        return int(value)
-    if isinstance(value, int | float | str):
-        return value
-    raise DatasetError(
-        f"{where}: the attribute {name!r} is a {type(value).__name__}; numbers, texts and lists of "
-        "numbers can be used. Leave it out, or name those to use: node_features=, edge_features=."
-    )
-
-
-def _number(row: Mapping[str, Value], name: str, level: str, where: str, index: int) -> float:
-    value = row.get(name)
+def _number(value: Value | None, name: str, level: str, where: str) -> float:
     if value is None or isinstance(value, str):
         what = "is missing" if value is None else f"is {value[:40]!r}"
         raise DatasetError(
-            f"{where}, graph {index}: the attribute {name!r} of a {level} {what}, but others have "
-            "numbers there. Give every one a number, or leave the attribute out."
+            f"{where}: the attribute {name!r} of a {level} {what}, but others have numbers there. "
+            "Give every one a number, or leave the attribute out."
         )
     try:
         return float(value)
     except OverflowError as error:
-        raise DatasetError(f"{where}, graph {index}: {name!r} is too large a number.") from error
+        raise DatasetError(f"{where}: {name!r} is too large a number.") from error
 
 
 def target_cells(graphs: Sequence[Any], label: str | None = None) -> list[list[str]]:
@@ -304,18 +281,15 @@ def _edges(graph: Any) -> tuple[Tensor, Rows]:
 
 
 def _move_weights(data: Sequence[Data], edge_rows: list[Rows], where: str) -> None:
-    """Move weights that are numbers from the attributes to PyG's ``edge_weight``.
-
-    Raises:
-        DatasetError: If some edges have such a weight and others do not.
-    """
+    """Move weights that are numbers from the attributes to PyG's ``edge_weight``."""
     weights = [[row.get(_WEIGHT) for row in rows] for rows in edge_rows]
-    good = [all(_is_number(weight) for weight in row) for row in weights]
-    if not any(_is_number(weight) for row in weights for weight in row):
+    good = [[_is_number(weight) for weight in row] for row in weights]
+    if not any(map(any, good)):
         return
-    if not all(good):
+    wrong = next((index for index, row in enumerate(good) if not all(row)), None)
+    if wrong is not None:
         raise DatasetError(
-            f"{where}, graph {good.index(False)}: the {_WEIGHT} of an edge is missing or not "
+            f"{where}, graph {wrong}: the {_WEIGHT} of an edge is missing or not "
             "a number, but other edges have one. Give every edge a number, or rename the attribute."
         )
     for index, graph in enumerate(data):
@@ -326,6 +300,5 @@ def _move_weights(data: Sequence[Data], edge_rows: list[Rows], where: str) -> No
 
 
 def _is_number(value: Any) -> bool:
-    if not isinstance(value, int | float | np.integer | np.floating):
-        return False
-    return bool(-_LARGEST <= value <= _LARGEST)
+    numbers = int | float | np.integer | np.floating
+    return isinstance(value, numbers) and bool(-_LARGEST <= value <= _LARGEST)

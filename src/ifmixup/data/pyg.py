@@ -13,18 +13,13 @@ from torch_geometric.data import Batch, Data, Dataset
 
 from ifmixup.data.dataset import GraphDataset, Skips
 from ifmixup.data.encoder import FeatureEncoder
-from ifmixup.data.raw import RawGraphs, assemble
+from ifmixup.data.raw import LoadOptions, RawGraphs, assemble
 from ifmixup.data.targets import Targets, infer_task, number_targets, target_names
 from ifmixup.errors import DatasetError, InputError, InputTypeError
 
-MAX_NODES = 100_000_000
-"""The most nodes of all graphs."""
-
-MAX_BARE = 10_000_000
-"""The most nodes of all graphs without node features, unless there are edges that use them."""
-
+MAX_NODES = 100_000_000  # of all graphs
+MAX_BARE = 10_000_000  # of all graphs without node features, unless there are edges that use them
 _NODES_PER_EDGE = 10
-
 _KEPT = ("x", "edge_index", "edge_attr", "edge_weight")
 
 
@@ -48,19 +43,15 @@ def from_pyg(
     Args:
         dataset: The graphs.
         name: Their name; by default that of the dataset.
-        label: The attribute that is to be predicted; ``y`` by default.
-        identifier: The attribute that identifies a graph; by default graphs are counted from 0.
         task: classes, labels or values; by default one integer per graph is a class, and other
             numbers are labels if all are 0, 1 or NaN, else values.
-        metric: How predictions are judged.
-        strict: Whether a graph without nodes is an error; else it is skipped.
-        encoder: The encoder of the training graphs, at prediction.
-        labelled: Whether there are labels.
+        label, identifier, metric, strict, encoder, labelled: As for :func:`~ifmixup.data.load`.
 
     Raises:
         InputTypeError: For graphs with several types of nodes or edges.
         DatasetError: If a graph is broken.
     """
+    options = LoadOptions(label, identifier, task, metric, strict, encoder, labelled)
     graphs = [_data(graph, index) for index, graph in enumerate(dataset)]
     if not graphs:
         raise DatasetError("There are no graphs in the dataset. Give at least one.")
@@ -71,46 +62,27 @@ def from_pyg(
     if not isinstance(called, str):
         whole = isinstance(dataset, Dataset)
         called = type(dataset).__name__ if whole else list_name(kept, targets)
-    raw = RawGraphs(
-        name=called,
-        where=called,
-        graphs=kept,
-        skips=Skips(called, strict),
-        targets=targets,
-        ids=None if identifier is None else [_identifier(g, identifier) for g in graphs],
-    )
-    return assemble(raw, task=task, metric=metric, encoder=encoder)
+    ids = None if identifier is None else [_identifier(graph, identifier) for graph in graphs]
+    return assemble(RawGraphs(called, kept, Skips(called, strict), targets, ids), options)
 
 
 def as_graphs(graphs: Any) -> list[Data]:
-    """Graphs as a list, from a list, a NumPy array of objects, a PyG dataset or a ``Batch``.
-
-    Raises:
-        InputTypeError: If it is something else, such as a matrix.
-    """
+    """Graphs as a list, from a list, a NumPy array of objects, a PyG dataset or a ``Batch``."""
     if isinstance(graphs, Batch):
         return graphs.to_data_list()
     if isinstance(graphs, Data):
         raise InputTypeError("Expected several graphs; got one Data. Put it into a list: [graph].")
-    if isinstance(graphs, np.ndarray) and (graphs.ndim != 1 or graphs.dtype != object):
+    matrix = isinstance(graphs, np.ndarray) and (graphs.ndim != 1 or graphs.dtype != object)
+    known = isinstance(graphs, Sequence | np.ndarray | Dataset) and not isinstance(graphs, str)
+    if matrix or not known:
+        shape = f"an array of {graphs.dtype} with the shape {graphs.shape}" if matrix else None
         raise InputTypeError(
             f"Expected a list of PyG Data, a PyG dataset, or a NumPy array of Data (one dimension, "
-            f"dtype object); got an array of {graphs.dtype} with the shape {graphs.shape}."
+            f"dtype object); got {shape or type(graphs).__name__}."
         )
-    if not isinstance(graphs, Sequence | np.ndarray | Dataset) or isinstance(graphs, str):
-        raise InputTypeError(
-            f"Expected a list of PyG Data, a PyG dataset, or a NumPy array of Data; got "
-            f"{type(graphs).__name__}."
-        )
-    found = list(graphs)
-    if not found:
+    if not len(graphs):
         raise InputError("Got no graphs: 0 sample(s), while a minimum of 1 is required.")
-    for index, graph in enumerate(found):
-        if not isinstance(graph, Data):
-            raise InputTypeError(
-                f"Expected PyG Data in the list; item {index} is a {type(graph).__name__}."
-            )
-    return found
+    return [_data(graph, index) for index, graph in enumerate(graphs)]
 
 
 def list_name(graphs: Iterable[Data], targets: Targets | None) -> str:
@@ -120,10 +92,9 @@ def list_name(graphs: Iterable[Data], targets: Targets | None) -> str:
     if targets is not None:
         values.append((" ".join(targets.names), targets.y))
     for key, value in values:
-        hasher.update(
-            f"{key}={tuple(value.shape) if isinstance(value, Tensor) else value};".encode()
-        )
-        if isinstance(value, Tensor):
+        whole = isinstance(value, Tensor)
+        hasher.update(f"{key}={tuple(value.shape) if whole else value};".encode())
+        if whole:
             hasher.update(value.detach().cpu().contiguous().numpy().tobytes())
     return f"graphs-{hasher.hexdigest()[:8]}"
 
@@ -131,14 +102,11 @@ def list_name(graphs: Iterable[Data], targets: Targets | None) -> str:
 def _data(graph: Any, index: int) -> Data:
     if isinstance(graph, Data):
         return graph
-    kind = type(graph).__name__
-    more = ""
-    if kind == "HeteroData":
-        more = (
-            " Mixing needs nodes and edges of one type: use graph.to_homogeneous(), which keeps "
-            "the types as node_type and edge_type."
-        )
-    raise InputTypeError(f"Graph {index} is a {kind}; a torch_geometric Data is needed.{more}")
+    raise InputTypeError(
+        f"Graph {index} is a {type(graph).__name__}; a torch_geometric Data is needed. A "
+        "HeteroData becomes one with .to_homogeneous(), which keeps the types as node_type and "
+        "edge_type."
+    )
 
 
 def _kept(graph: Data, index: int) -> Data:

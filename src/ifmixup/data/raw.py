@@ -17,72 +17,61 @@ from ifmixup.edges import check_edge_index, check_edge_weight
 from ifmixup.errors import DatasetError
 
 
+@dataclass(frozen=True)
+class LoadOptions:
+    """The arguments of :func:`ifmixup.data.load` that readers of several sources need."""
+
+    label: str | None = None
+    identifier: str | None = None
+    task: str | None = None
+    metric: str | None = None
+    strict: bool = False
+    encoder: FeatureEncoder | None = None
+    labelled: bool = True
+
+
 @dataclass
 class RawGraphs:
     """Graphs as a source gives them: not encoded, not checked, maybe not all with a label.
 
-    Attributes:
-        name: The name of the dataset.
-        where: The file or folder, for messages.
-        graphs: The graphs, with ``edge_index``, ``num_nodes`` and the data of nodes and edges:
-            ``x`` or ``node_kinds``, ``edge_attr`` or ``edge_kinds``, ``edge_weight``.
-        skips: The lines skipped so far.
-        targets: What is to be predicted; None where there are no labels.
-        ids: An identifier for each graph.
-        lines: The line of each graph in the source, counted from 1.
-        texts: The content of that line.
-        node_names: The names of the columns of the nodes.
-        edge_names: The names of the columns of the edges.
-        split: The source's own parts, as indices of graphs.
+    They have ``edge_index``, ``num_nodes`` and the data of nodes and edges: ``x`` or
+    ``node_kinds``, ``edge_attr`` or ``edge_kinds``, ``edge_weight``.
     """
 
     name: str
-    where: str
     graphs: list[Data]
     skips: Skips
-    targets: Targets | None = None
+    targets: Targets | None = None  # None where there are no labels
     ids: Sequence[str] | None = None
-    lines: Sequence[int] | None = None
-    texts: Sequence[str] | None = None
-    node_names: Sequence[str] | None = None
+    lines: Sequence[int] | None = None  # of each graph in the source, counted from 1
+    texts: Sequence[str] | None = None  # the content of that line
+    node_names: Sequence[str] | None = None  # of the columns of the nodes
     edge_names: Sequence[str] | None = None
-    split: dict[str, Tensor] | None = None
+    split: dict[str, Tensor] | None = None  # the source's own parts, as indices of graphs
+    metric: str | None = None  # the source's own
 
 
-def assemble(
-    raw: RawGraphs,
-    *,
-    task: str | None = None,
-    metric: str | None = None,
-    encoder: FeatureEncoder | None = None,
-) -> GraphDataset:
-    """Check the graphs, leave out those that cannot be used, encode their features.
-
-    Args:
-        raw: The graphs of the source.
-        task: The task, where there are no targets to tell it.
-        metric: How predictions are judged.
-        encoder: The encoder of the training graphs, at prediction.
-
-    Raises:
-        DatasetError: If no graph is left, or a graph is broken.
-    """
+def assemble(raw: RawGraphs, options: LoadOptions) -> GraphDataset:
+    """Check the graphs, leave out those that cannot be used, encode their features."""
     ids = [str(i) for i in range(len(raw.graphs))] if raw.ids is None else list(raw.ids)
     weighted = any(graph.get("edge_weight") is not None for graph in raw.graphs)
     for name, graph in zip(ids, raw.graphs, strict=True):
-        _check(graph, f"{raw.where}, graph {name}", weighted)
+        _check(graph, f"{raw.skips.where}, graph {name}", weighted)
     kept = _usable(raw, ids)
     if not kept:
         raise raw.skips.nothing_left()
-    graphs, encoder = _encoded([raw.graphs[index] for index in kept], raw, encoder)
-    known: dict[str, object] = {"task": task or "classes"}
+    graphs, encoder = _encoded([raw.graphs[index] for index in kept], raw, options.encoder)
+    known: dict[str, object] = {"task": options.task or "classes"}
     if raw.targets is not None:
         known = {"task": raw.targets.task, "class_names": raw.targets.names}
         rows = raw.targets.y[torch.tensor(kept)].split(1)
     finished = []
     for index, graph in enumerate(graphs):
         parts = {"x": graph.x, "edge_index": graph.edge_index}
-        parts |= {key: graph[key] for key in ("edge_attr", "edge_weight") if key in graph}
+        if graph.num_edge_features:  # none where edges of the training graphs had no data
+            parts["edge_attr"] = graph.edge_attr
+        if weighted:
+            parts["edge_weight"] = graph.edge_weight
         if raw.targets is not None:
             parts["y"] = rows[index].clone()
         finished.append(Data(**parts))
@@ -91,7 +80,7 @@ def assemble(
         finished,
         **known,
         ids=[ids[index] for index in kept],
-        metric=metric,
+        metric=options.metric or raw.metric,
         encoder=encoder,
         skipped=raw.skips.lines,
         split=_split(raw.split, kept, len(ids)),
@@ -139,7 +128,6 @@ def _encoded(
     graphs: list[Data], raw: RawGraphs, encoder: FeatureEncoder | None
 ) -> tuple[list[Data], FeatureEncoder]:
     """The graphs with float features, and the encoder that made them."""
-    known = encoder is not None
     if encoder is None:
         bare = all("x" not in graph and "node_kinds" not in graph for graph in graphs)
     else:
@@ -147,24 +135,20 @@ def _encoded(
     if bare:
         graphs = [_with_degree(graph) for graph in graphs]
     if encoder is None:
-        names = [DEGREE] if bare else raw.node_names
-        encoder = FeatureEncoder.fit(graphs, node_names=names, edge_names=raw.edge_names)
-    if bare and not known:
-        # Every degree up to the largest, as for the TU datasets, even one that no node has.
-        largest = max(int(kind) for kind in encoder.nodes[0].kinds or (0,))
-        encoder = replace(encoder, nodes=(Column(DEGREE, tuple(range(largest + 1))),))
-    graphs = encoder.transform(graphs)
-    for graph in graphs:
-        # Edges of the training graphs had no data.
-        if "edge_attr" in graph and graph.edge_attr.size(1) == 0:
-            del graph["edge_attr"]
-    return graphs, encoder
+        encoder = FeatureEncoder.fit(
+            graphs, node_names=None if bare else raw.node_names, edge_names=raw.edge_names
+        )
+        if bare:
+            # Every degree up to the largest, as for the TU datasets, even one that no node has.
+            largest = max(int(graph.x.max()) for graph in graphs)
+            encoder = replace(encoder, nodes=(Column(DEGREE, tuple(range(largest + 1))),))
+    return encoder.transform(graphs), encoder
 
 
 def _with_degree(graph: Data) -> Data:
     parts = {key: value for key, value in graph.items() if key not in ("x", "node_kinds")}
     degrees = degree(graph.edge_index[0], graph.num_nodes, dtype=torch.long)
-    return Data(**{**parts, "x": degrees.unsqueeze(1)})
+    return Data(**parts, x=degrees.unsqueeze(1))
 
 
 def _split(

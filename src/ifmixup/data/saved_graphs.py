@@ -11,17 +11,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch_geometric.data import Data, InMemoryDataset
+from torch_geometric.data import Data
 from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
 from torch_geometric.data.storage import GlobalStorage
 
+from ifmixup.data.dataset import GraphDataset
 from ifmixup.errors import DatasetError
 
-MAX_BYTES = 8 * 1024**3
-"""The largest file, in bytes, unpacked."""
-
-MAX_SHARED = 1024**3
-"""How many more bytes than the file graphs that share tensors may hold."""
+MAX_BYTES = 8 * 1024**3  # of a file, unpacked
+MAX_SHARED = 1024**3  # how many more bytes than the file graphs that share tensors may hold
 
 # The parts of a Data, which PyG does not declare safe itself: classes that only hold values.
 _SAFE = [DataEdgeAttr, DataTensorAttr, GlobalStorage]
@@ -35,10 +33,8 @@ _HOW = (
 def read_saved(path: Path) -> Sequence[Data]:
     """The graphs of a file: a list of ``Data``, or the output of ``InMemoryDataset.save``.
 
-    Only tensors, plain values and PyG's own ``Data`` are loaded (``weights_only=True``).
-
-    Raises:
-        DatasetError: If the file needs more than that, or holds something else.
+    Only tensors, plain values and PyG's own ``Data`` are loaded (``weights_only=True``); a file
+    that needs more is refused.
     """
     if not path.is_file():
         raise DatasetError(f"There is no file {path}.")
@@ -63,12 +59,18 @@ def read_saved(path: Path) -> Sequence[Data]:
     try:
         _check_stored(found, path)
         graphs = _graphs(found, path)
-        _check_shared(graphs, size, path)
-        return graphs
+        tensors = [tensor for graph in graphs for tensor in _tensors(graph)]
+        total = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
     except DatasetError:
         raise
     except Exception as error:
         raise DatasetError(f"{path} does not hold whole graphs ({error}). {_HOW}") from error
+    if total > size + MAX_SHARED:  # many graphs that share a few tensors
+        raise DatasetError(
+            f"{path} holds {size} bytes, but its graphs {total}: they share tensors. At most "
+            f"{MAX_SHARED} bytes more than the file are allowed."
+        )
+    return graphs
 
 
 def is_stored(tensor: Tensor) -> bool:
@@ -95,7 +97,7 @@ def _graphs(found: Any, path: Path) -> list[Data]:
         data, slices = found[:2]
         data = Data.from_dict(data) if isinstance(data, dict) else data
         if isinstance(data, Data) and isinstance(slices, dict | None):
-            return list(_Saved(data, slices))
+            return list(GraphDataset(path.stem, data, slices))  # type: ignore[arg-type]
     graphs = [found] if isinstance(found, Data) else found
     if not isinstance(graphs, list) or not all(isinstance(graph, Data) for graph in graphs):
         raise DatasetError(f"{path} holds a {type(found).__name__}, not graphs. {_HOW}")
@@ -111,21 +113,6 @@ def _check_stored(found: Any, path: Path) -> None:
                 f"{path} has a tensor {list(tensor.shape)} of which it holds only a part. Save "
                 "whole tensors: tensor.contiguous()."
             )
-
-
-def _check_shared(graphs: list[Data], size: int, path: Path) -> None:
-    """Check that many graphs which share a few tensors do not expand to far more than the file."""
-    total = sum(
-        value.numel() * value.element_size()
-        for graph in graphs
-        for value in graph.to_dict().values()
-        if isinstance(value, Tensor)
-    )
-    if total > size + MAX_SHARED:
-        raise DatasetError(
-            f"{path} holds {size} bytes, but its graphs {total}: they share tensors. At most "
-            f"{MAX_SHARED} bytes more than the file are allowed."
-        )
 
 
 def _tensors(found: Any) -> Iterator[Tensor]:
@@ -144,11 +131,3 @@ def _tensors(found: Any) -> Iterator[Tensor]:
             waiting += one
         elif isinstance(one, Data):
             waiting += one.to_dict().values()
-
-
-class _Saved(InMemoryDataset):
-    """The output of ``InMemoryDataset.save``."""
-
-    def __init__(self, data: Data, slices: dict[str, Tensor] | None) -> None:
-        super().__init__(root=None)
-        self.data, self.slices = data, slices

@@ -10,8 +10,9 @@ from torch import Tensor
 from torch_geometric.data import Dataset
 
 from ifmixup.data.dataset import GraphDataset, summary
-from ifmixup.data.encoder import Column
+from ifmixup.data.encoder import Column, FeatureEncoder
 from ifmixup.errors import InputError
+from ifmixup.values import listed
 
 _MOST = 12  # names in a line
 
@@ -86,24 +87,21 @@ def continuous(values: Tensor) -> list[int]:
 
 def describe(dataset: GraphDataset) -> list[tuple[str, str]]:
     """A few lines about a dataset for its owner to check, as pairs of a word and a text."""
-    graphs, encoder = list(dataset), dataset.encoder
-    node_columns = None if encoder is None else encoder.nodes
-    edge_columns = None if encoder is None else encoder.edges
-    nodes = [int(graph.num_nodes or 0) for graph in graphs]
-    edges = [int(graph.num_edges) for graph in graphs]
+    graphs, encoder = list(dataset), dataset.encoder or FeatureEncoder(())
+    values = feature_set(dataset)
+    independent = "yes" if linearly_independent(values) else "no"
+    edges = _sizes([int(graph.num_edges) for graph in graphs])
     lines = [
         ("graphs", f"{len(graphs):,}"),
-        ("nodes", _sizes(nodes)),
-        ("edges", f"{_sizes(edges)}, each direction counted"),
-        ("node features", _columns(dataset.num_features, node_columns)),
-        ("edge features", _columns(dataset.num_edge_features, edge_columns)),
+        ("nodes", _sizes([int(graph.num_nodes or 0) for graph in graphs])),
+        ("edges", f"{edges}, each direction counted"),
+        ("node features", _columns(dataset.num_features, encoder.nodes)),
+        ("edge features", _columns(dataset.num_edge_features, encoder.edges)),
         ("task", f"{dataset.task}, judged by {dataset.metric}"),
         _targets(dataset),
+        ("independent", f"{independent}, {len(values):,} different feature rows"),
     ]
-    values = feature_set(dataset)
     numbers = continuous(values)
-    independent = "yes" if linearly_independent(values) else "no"
-    lines.append(("independent", f"{independent}, {len(values):,} different feature rows"))
     if numbers:
         lines.append(("continuous", f"{len(numbers)} columns: lossless mixing is not guaranteed"))
     if dataset.split is not None:
@@ -122,34 +120,25 @@ def _sizes(counts: list[int]) -> str:
 def _columns(width: int, columns: Sequence[Column] | None) -> str:
     if not width or not columns:
         return str(width)
-    shown = [
-        f"{column.name} ({_names(column.kinds)})" if column.kinds is not None else column.name
-        for column in columns[:_MOST]
-    ]
-    return f"{width}: {', '.join(shown)}{_more(len(columns))}"
-
-
-def _names(names: Sequence[object]) -> str:
-    return " ".join(str(name) or "(none)" for name in names[:_MOST]) + _more(len(names))
-
-
-def _more(count: int) -> str:
-    return f" and {count - _MOST} more" if count > _MOST else ""
+    shown = []
+    for column in columns:
+        kinds = [str(kind) or "(none)" for kind in column.kinds or ()]
+        shown.append(f"{column.name} ({listed(kinds, _MOST, ' ')})" if kinds else column.name)
+    return f"{width}: {listed(shown, _MOST)}"
 
 
 def _targets(dataset: GraphDataset) -> tuple[str, str]:
-    y = dataset._data.get("y")
-    if y is None:
+    if dataset._data.get("y") is None:
         return "targets", "none"
     y = torch.cat([graph.y for graph in dataset])
     if dataset.task == "classes":
         counts = y.bincount(minlength=dataset.num_classes).tolist()
         names = dataset.class_names or [str(i) for i in range(len(counts))]
-        shown = [f"{n} ({c:,})" for n, c in zip(names, counts, strict=True)][:_MOST]
-        return "classes", f"{len(counts)}: {', '.join(shown)}{_more(len(counts))}"
+        shown = [f"{name} ({count:,})" for name, count in zip(names, counts, strict=True)]
+        return "classes", f"{len(counts)}: {listed(shown, _MOST)}"
     names = dataset.class_names or [f"y[{i}]" for i in range(y.size(1))]
     shown = []
-    for name, column in list(zip(names, y.t(), strict=True))[:_MOST]:
+    for name, column in zip(names, y.t(), strict=True):
         known = column[~column.isnan()]
         if not len(known):
             shown.append(f"{name} (nothing known)")
@@ -159,4 +148,4 @@ def _targets(dataset: GraphDataset) -> tuple[str, str]:
             shown.append(f"{name} ({float(known.min()):g} to {float(known.max()):g})")
     missing = int(y.isnan().sum())
     more = f"; {missing:,} not known" if missing else ""
-    return "targets", f"{y.size(1)}: {', '.join(shown)}{_more(y.size(1))}{more}"
+    return "targets", f"{y.size(1)}: {listed(shown, _MOST)}{more}"

@@ -6,27 +6,21 @@ import csv
 import datetime
 import gzip
 import math
-import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any
 
 from ifmixup.errors import DatasetError, import_extra
+from ifmixup.values import listed
 
-MAX_BYTES = 2 * 1024**3
-"""The most text, in bytes, unpacked, that one table may hold."""
-
+# The largest table.
+MAX_BYTES = 2 * 1024**3  # of text, unpacked
 MAX_ROWS = 5_000_000
-"""The most rows of one table."""
-
-MAX_LINE = 1024**2
-"""The longest line, or cell of a Parquet file, in characters."""
-
-MAX_COLUMNS = 10_000
-"""The most columns."""
+MAX_LINE = 1024**2  # characters of a line, or of a cell of a Parquet file
 
 _AT_ONCE = 1000  # rows of a Parquet file
 
@@ -41,25 +35,21 @@ class Row:
 
 
 class Table:
-    """A table in a file, whose rows are read one by one.
+    """A table in a ``.csv``, ``.csv.gz`` or ``.parquet`` file, whose rows are read one by one.
 
-    Args:
-        path: A ``.csv``, ``.csv.gz`` or ``.parquet`` file.
-
-    Attributes:
-        columns: The names of its columns.
+    Its ``columns`` are the names of its columns.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.columns = self._checked(self._header())
+        self._is_parquet = path.name.lower().endswith(".parquet")
+        self.columns = self._header()
+        twice = [name for name, count in Counter(self.columns).items() if count > 1]
+        if twice:
+            raise DatasetError(f"{path} has the column {twice[0]!r} twice. Rename one of them.")
 
     def index(self, column: str) -> int:
-        """The index of a column.
-
-        Raises:
-            DatasetError: If there is no such column; the message lists those that there are.
-        """
+        """The index of a column; an error lists those that there are."""
         if column not in self.columns:
             raise DatasetError(
                 f"{self.path} has no column {column!r}. Its columns: {self.shown_columns}."
@@ -75,24 +65,15 @@ class Table:
     @property
     def shown_columns(self) -> str:
         """The names of the columns, for messages."""
-        more = f" and {len(self.columns) - 20} more" if len(self.columns) > 20 else ""
-        return ", ".join(name[:60] for name in self.columns[:20]) + more
+        return listed([name[:60] for name in self.columns], 20)
 
     def rows(self, indices: Sequence[int]) -> Iterator[Row]:
-        """The cells of the columns at ``indices``, row by row.
-
-        Raises:
-            DatasetError: If the file is broken or larger than allowed.
-        """
+        """The cells of the columns at ``indices``, row by row."""
         found = self._parquet_rows(indices) if self._is_parquet else self._csv_rows(indices)
         for count, row in enumerate(found):
             if count >= MAX_ROWS:
                 raise DatasetError(f"{self.path} has more than the {MAX_ROWS} rows allowed.")
             yield row
-
-    @property
-    def _is_parquet(self) -> bool:
-        return self.path.name.lower().endswith(".parquet")
 
     def _header(self) -> list[str]:
         if not self.path.is_file():
@@ -103,16 +84,6 @@ class Table:
         if header is None:
             raise DatasetError(f"{self.path} is empty; its first line must name the columns.")
         return [name.strip() for name in header[1]]
-
-    def _checked(self, columns: list[str]) -> list[str]:
-        if len(columns) > MAX_COLUMNS:
-            raise DatasetError(
-                f"{self.path} has {len(columns)} columns, more than the {MAX_COLUMNS} allowed."
-            )
-        twice = next((name for name, count in Counter(columns).items() if count > 1), None)
-        if twice is not None:
-            raise DatasetError(f"{self.path} has the column {twice!r} twice. Rename one of them.")
-        return columns
 
     def _csv_rows(self, indices: Sequence[int]) -> Iterator[Row]:
         records = self._records()
@@ -126,18 +97,25 @@ class Table:
 
     def _records(self) -> Iterator[tuple[int, list[str]]]:
         """The line on which each record ends, and its fields."""
+        with self._read_as("CSV"), self._stream() as stream:
+            reader = csv.reader(_lines(stream, self.path), strict=True)
+            for cells in reader:
+                yield reader.line_num, cells
+
+    @contextmanager
+    def _read_as(self, kind: str) -> Iterator[None]:
+        """Whatever a damaged file makes a reader raise becomes an error of ours."""
         try:
-            with self._stream() as stream:
-                reader = csv.reader(_lines(stream, self.path), strict=True)
-                for cells in reader:
-                    yield reader.line_num, cells
+            yield
+        except DatasetError:
+            raise
         except UnicodeDecodeError as error:
             raise DatasetError(
                 f"{self.path} is not UTF-8 text ({error.reason} at byte {error.start} of a block). "
                 "Save it as UTF-8."
             ) from error
-        except (OSError, EOFError, zlib.error, csv.Error) as error:
-            raise DatasetError(f"{self.path} cannot be read as CSV ({error}).") from error
+        except Exception as error:
+            raise DatasetError(f"{self.path} cannot be read as {kind} ({error}).") from error
 
     def _stream(self) -> IO[str]:
         """The text, without the byte order mark that Excel writes."""
@@ -148,13 +126,10 @@ class Table:
     def _parquet(self, texts: Sequence[str] = ()) -> Any:
         """The open file. Columns named in ``texts`` store a repeated text once."""
         parquet = import_extra("pyarrow.parquet", "parquet")
-        try:
+        with self._read_as("Parquet"):
             file = parquet.ParquetFile(self.path, read_dictionary=list(texts))
             groups = range(file.metadata.num_row_groups)
             size = sum(file.metadata.row_group(i).total_byte_size for i in groups)
-        # A damaged file makes pyarrow raise ArrowInvalid, OSError and others.
-        except Exception as error:
-            raise DatasetError(f"{self.path} cannot be read as Parquet ({error}).") from error
         if size > MAX_BYTES:
             raise DatasetError(
                 f"{self.path} holds {size} bytes, more than the {MAX_BYTES} allowed."
@@ -172,9 +147,9 @@ class Table:
                     "can be used."
                 )
         file, line, total = self._parquet(names), 0, 0
-        try:
-            # The sizes that a file announces may be wrong: a few bytes can stand for many long
-            # texts. So read few rows at once, cell by cell, and count the characters.
+        # The sizes that a file announces may be wrong: a few bytes can stand for many long texts.
+        # So read few rows at once, cell by cell, and count the characters.
+        with self._read_as("Parquet"):
             for batch in file.iter_batches(batch_size=_AT_ONCE, columns=names):
                 columns = [batch.column(name) for name in names]
                 for at in range(batch.num_rows):
@@ -182,14 +157,8 @@ class Table:
                     cells = [self._cell(column[at].as_py(), line) for column in columns]
                     total += sum(map(len, cells))
                     if total > MAX_BYTES:
-                        raise DatasetError(
-                            f"{self.path} holds more than the {MAX_BYTES} bytes of text allowed."
-                        )
+                        raise _too_large(self.path)
                     yield Row(line, cells)
-        except DatasetError:
-            raise
-        except Exception as error:
-            raise DatasetError(f"{self.path} cannot be read as Parquet ({error}).") from error
 
     def _cell(self, value: object, line: int) -> str:
         try:
@@ -204,11 +173,7 @@ class Table:
 
 
 def cell_text(value: object) -> str:
-    """A value as a cell of text; None and NaN are empty.
-
-    Raises:
-        DatasetError: For bytes that are not UTF-8 text, and for lists and the like.
-    """
+    """A value as a cell of text; None and NaN are empty."""
     if isinstance(value, bytes):
         try:
             return value.decode()
@@ -235,5 +200,9 @@ def _lines(stream: Iterable[str], path: Path) -> Iterator[str]:
         if len(line) > MAX_LINE:
             raise DatasetError(f"{path} has a line of more than {MAX_LINE} characters.")
         if total > MAX_BYTES:
-            raise DatasetError(f"{path} holds more than the {MAX_BYTES} bytes of text allowed.")
+            raise _too_large(path)
         yield line
+
+
+def _too_large(path: Path) -> DatasetError:
+    return DatasetError(f"{path} holds more than the {MAX_BYTES} bytes of text allowed.")

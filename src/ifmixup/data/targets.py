@@ -13,72 +13,49 @@ from ifmixup.data.dataset import check_task
 from ifmixup.data.text_files import NUMBER
 from ifmixup.errors import DatasetError, InputError
 
-FEW = 20
-"""In text, one column of up to this many different integers holds classes, else values."""
-
-MAX_CLASSES = 1000
-"""More classes than this are a wrong column, such as one of names."""
-
+FEW = 20  # in text, one column of up to so many different integers holds classes, else values
+MAX_CLASSES = 1000  # more are a wrong column, such as one of names
 MISSING = frozenset(("", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "<NA>", "#N/A"))
 """Texts that stand for an unknown label, as in pandas."""
 
 
 @dataclass(frozen=True)
 class Targets:
-    """The targets of all graphs.
+    """The targets of all graphs."""
 
-    Attributes:
-        task: classes, labels or values.
-        y: Class numbers ``[N]``, -1 where unknown; else floats ``[N, T]``, NaN where unknown.
-        names: The names of the classes, or of the ``T`` columns.
-    """
-
-    task: str
-    y: Tensor
-    names: list[str]
+    task: str  # classes, labels or values
+    y: Tensor  # class numbers [N], -1 where unknown; else floats [N, T], NaN where unknown
+    names: list[str]  # of the classes, or of the T columns
 
 
 def infer_task(targets: Tensor | Sequence[Tensor | None], *, from_text: bool = False) -> str:
     """The task that targets look like.
 
     One integer per graph is a class. Otherwise numbers that are all 0, 1 or NaN are labels, and
-    others are values.
-
-    Args:
-        targets: The ``y`` of each graph, None where there is none; or all of them, ``[N, T]``.
-        from_text: Whether the numbers were read from text, which does not tell integers from
-            floats: one column of at most 20 different integers then holds classes.
+    others are values. ``targets`` are the ``y`` of each graph, None where there is none, or all of
+    them, ``[N, T]``. Text does not tell integers from floats: if the numbers are ``from_text``, one
+    column of at most 20 different integers holds classes.
     """
     if isinstance(targets, Tensor):
         given, widths = [targets], {targets.size(1)}
     else:
         given = [y for y in targets if y is not None]
         widths = {y.numel() for y in given} or {1}
-    one_each = 1 in widths  # where graphs differ, those with more than one have no class
-    integers = not any(y.is_floating_point() for y in given)
-    if one_each and integers and not from_text:
-        return "classes"
-    known = torch.cat([y.detach().flatten().cpu().double() for y in given])
+    known = torch.cat([torch.empty(0), *(y.detach().flatten().cpu().double() for y in given)])
     known = known[~known.isnan()]
-    if (
-        one_each
-        and from_text
-        and len(known.unique()) <= FEW
-        and bool((known == known.round()).all())
-    ):
-        return "classes"
+    if 1 in widths:  # where graphs differ, those with more than one have no class
+        classes = not any(y.is_floating_point() for y in given)
+        if from_text:
+            classes = len(known.unique()) <= FEW and bool((known == known.round()).all())
+        if classes:
+            return "classes"
     return "labels" if bool(((known == 0) | (known == 1)).all()) else "values"
 
 
 def as_target(y: Tensor, task: str, index: int) -> Tensor:
-    """The target of one graph: a class number ``[1]``, or a row of floats ``[1, T]``.
+    """The target of graph ``index``: a class number ``[1]``, or a row of floats ``[1, T]``.
 
     Values are doubles on the CPU, because not every device has doubles.
-
-    Args:
-        y: The ``y`` of the graph.
-        task: ``classes``, ``labels`` or ``values``.
-        index: The number of the graph, for messages.
     """
     if task == "classes":
         if y.is_floating_point() or y.numel() != 1:
@@ -117,34 +94,30 @@ def read_targets(
     An empty cell, or one of :data:`MISSING`, is unknown. Without ``task``, one column of texts
     holds classes, and numbers what :func:`infer_task` says.
 
-    Args:
-        cells: The cells ``[N, T]``.
-        names: The names of the columns.
-        task: classes, labels or values.
-        lines: The line of each row, for messages.
-
-    Raises:
-        DatasetError: If the cells do not fit the task.
+    The cells are ``[N, T]``; ``names`` are those of the columns, ``lines`` those of the rows.
     """
     rows = [[_float(cell) for cell in row] for row in cells]
-    text = next(
-        ((i, j) for i, row in enumerate(rows) for j, value in enumerate(row) if value is None), None
-    )
-    if text is None:
+    texts = [(i, j) for i, row in enumerate(rows) for j, value in enumerate(row) if value is None]
+    if not texts:
         numbers = torch.tensor(rows, dtype=torch.float64).view(len(rows), len(names))
         return number_targets(numbers, names, task or infer_task(numbers, from_text=True), lines)
+    row, column = texts[0]
+    cell = f"{_cell(names[column], row, lines)}: {cells[row][column]!r} is not a number"
     if len(names) > 1 or task in ("labels", "values"):
-        row, column = text
+        what = "Several columns" if len(names) > 1 else f"The task {task!r}"
         raise DatasetError(
-            f"Column {names[column]!r}, {_line(row, lines)}: {cells[row][column]!r} is not a "
-            f"number. {'Several columns' if len(names) > 1 else f'The task {task!r}'} can only be "
-            "numbers; one column of text is for the task 'classes'."
+            f"{cell}. {what} can only be numbers; one column of text is for the task 'classes'."
         )
-    if task is None:
-        _check_no_numbers(cells, rows, names[0], lines)
-    else:
-        check_task(task)
-    plain = ["" if _missing(row[0]) else _plain(row[0]) for row in cells]
+    check_task(task or "classes")
+    if task is None:  # a column of text, or one of values with a few typing errors?
+        numbers = torch.tensor([row for row in rows if row[0] is not None], dtype=torch.float64)
+        numbers = numbers[~numbers.isnan()].view(-1, 1)
+        if len(numbers) > 9 * len(texts) and infer_task(numbers, from_text=True) == "values":
+            raise DatasetError(
+                f"{cell}, but nearly all others are. Correct it or leave the cell empty; or give "
+                "the task 'classes'."
+            )
+    plain = [_class_name(row[0]) for row in cells]
     classes = sorted(set(plain) - {""})
     _check_classes(len(classes), names[0])
     number = {name: i for i, name in enumerate(classes)}
@@ -154,11 +127,7 @@ def read_targets(
 def number_targets(
     numbers: Tensor, names: Sequence[str], task: str, lines: Sequence[int] | None = None
 ) -> Targets:
-    """Targets from numbers ``[N, T]``, NaN where unknown.
-
-    Raises:
-        DatasetError: If they do not fit the task.
-    """
+    """Targets from numbers ``[N, T]``, NaN where unknown."""
     check_task(task)
     known = ~numbers.isnan()
     if not bool(known.any()):
@@ -174,8 +143,8 @@ def number_targets(
     if len(wrong):
         row, column = wrong[0].tolist()
         raise DatasetError(
-            f"Column {names[column]!r}, {_line(row, lines)}: {_number(float(numbers[row, column]))}"
-            f" does not fit the task {task!r}, which needs {wanted}."
+            f"{_cell(names[column], row, lines)}: {_number(float(numbers[row, column]))} does not "
+            f"fit the task {task!r}, which needs {wanted}."
         )
     return Targets(task, numbers.float(), list(names))
 
@@ -206,44 +175,24 @@ def _check_classes(count: int, name: str) -> None:
         )
 
 
-def _check_no_numbers(
-    cells: Sequence[Sequence[str]],
-    rows: Sequence[Sequence[float | None]],
-    name: str,
-    lines: Sequence[int] | None,
-) -> None:
-    """Check that a column of text is not one of values with a few typing errors."""
-    numbers = [row[0] for row in rows if row[0] is not None and not math.isnan(row[0])]
-    others = [index for index, row in enumerate(rows) if row[0] is None]
-    column = torch.tensor(numbers, dtype=torch.float64).view(-1, 1)
-    if len(numbers) > 9 * len(others) and infer_task(column, from_text=True) == "values":
-        raise DatasetError(
-            f"Column {name!r}, {_line(others[0], lines)}: {cells[others[0]][0]!r} is not a number, "
-            f"but nearly all others are. Correct it or leave the cell empty; or give the task "
-            f"'classes'."
-        )
-
-
-def _missing(cell: str) -> bool:
-    return cell.strip() in MISSING
-
-
 def _float(cell: str) -> float | None:
     """The number in a cell, NaN for an empty one, None for text."""
-    if _missing(cell):
+    if cell.strip() in MISSING:
         return float("nan")
     return float(cell) if NUMBER.fullmatch(cell.strip()) else None
 
 
-def _plain(cell: str) -> str:
-    """The text of a class; ``1`` and ``1.0`` are the same class."""
+def _class_name(cell: str) -> str:
+    """The text of a class, empty if it is unknown; ``1`` and ``1.0`` are the same class."""
     value = _float(cell)
-    return cell.strip() if value is None else _number(value)
+    if value is None:
+        return cell.strip()
+    return "" if math.isnan(value) else _number(value)
 
 
 def _number(value: float) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
 
 
-def _line(row: int, lines: Sequence[int] | None) -> str:
-    return f"row {row}" if lines is None else f"line {lines[row]}"
+def _cell(name: str, row: int, lines: Sequence[int] | None) -> str:
+    return f"Column {name!r}, {f'row {row}' if lines is None else f'line {lines[row]}'}"

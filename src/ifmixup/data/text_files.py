@@ -11,8 +11,9 @@ import io
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO
 
@@ -20,20 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ifmixup.errors import DatasetError
+from ifmixup.values import short
 
-MAX_BYTES = 2 * 1024**3
-"""The most text, in bytes, that one TU dataset may hold."""
-
-MAX_GZIP = 4 * 1024**3
-"""The most text, in bytes and unpacked, that one gzip file may hold."""
-
-LARGEST = 2**53
-"""Integers up to here are exact in the 64-bit floats that the text is read as."""
-
+MAX_BYTES = 2 * 1024**3  # of text in one TU dataset
+MAX_GZIP = 4 * 1024**3  # bytes of text in one gzip file, unpacked
+LARGEST = 2**53  # integers up to here are exact in the 64-bit floats that the text is read as
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-"""What counts as a number in text."""
-
 _PARTS = ("A", "graph_indicator", "graph_labels", "node_labels", "edge_labels", "node_attributes")
+_Member = tuple[str, int, Callable[[], IO[bytes]]]  # where it is, its size, how to open it
 
 
 @dataclass(frozen=True)
@@ -47,10 +42,28 @@ class TextFile:
 def read_files(path: Path, name: str) -> dict[str, TextFile]:
     """The files of TU dataset ``name`` in a zip or a folder, by the word after ``NAME_``.
 
-    Raises:
-        DatasetError: If the zip is broken, encrypted or hostile, or the files are too large.
+    A zip that is broken, encrypted or hostile is refused, and so are files that are too large.
     """
-    return _read_folder(path, name) if path.is_dir() else _read_zip(path, name)
+    try:
+        if path.is_dir():
+            paths = {part: path / f"{name}_{part}.txt" for part in _PARTS}
+            members: dict[str, _Member] = {
+                part: (str(file), file.stat().st_size, partial(file.open, "rb"))  # type: ignore[misc]
+                for part, file in paths.items()
+                if file.is_file()
+            }
+            return _read(members, path)
+        with zipfile.ZipFile(path) as archive:
+            return _read(_members(archive, path, name), path)
+    except DatasetError:
+        raise
+    # A damaged zip makes zipfile and its decompressors raise nearly anything: BadZipFile,
+    # zlib.error, EOFError, struct.error, NotImplementedError, UnicodeDecodeError, ...
+    except Exception as error:
+        kind = "folder" if path.is_dir() else "zip"
+        raise DatasetError(
+            f"{path} is not a {kind} that can be read ({error}). Replace it with a whole copy."
+        ) from error
 
 
 def read_gzip(path: Path) -> TextFile:
@@ -68,9 +81,7 @@ def read_gzip(path: Path) -> TextFile:
 def floats(file: TextFile, columns: int | None = None) -> NDArray[np.float64]:
     """The numbers of a file, shape ``[rows, columns]``; empty lines do not count.
 
-    Raises:
-        DatasetError: For an empty file, and for a line that is not ``columns`` finite numbers
-            (as many as in the first line if ``columns`` is not given).
+    Each line must be ``columns`` finite numbers, by default as many as the first line has.
     """
     text = _text(file)
     if not text:
@@ -101,9 +112,14 @@ def require(file: TextFile, good: NDArray[np.bool_], problem: Callable[[int], st
     if not good.all():
         row = int(np.nonzero(~good)[0][0])
         # NumPy skips empty lines, so the line of a row is found by counting the others.
-        lines = (n for n, line in enumerate(_text(file).split("\n"), 1) if line)
-        line = next(n for i, n in enumerate(lines) if i == row)
-        raise DatasetError(f"{file.where}, line {line}: {problem(row)}.")
+        lines = [n for n, line in enumerate(_text(file).split("\n"), 1) if line]
+        raise DatasetError(f"{file.where}, line {lines[row]}: {problem(row)}.")
+
+
+def check_lines(where: object, found: int, expected: int, each: str) -> None:
+    """Check that a file has one line for each graph, node or edge."""
+    if found != expected:
+        raise DatasetError(f"{where} has {found} lines, expected {expected}: one for each {each}.")
 
 
 def _text(file: TextFile) -> str:
@@ -121,74 +137,28 @@ def _broken_line(file: TextFile, text: str, columns: int | None) -> DatasetError
         columns = columns or len(fields)
         if len(fields) != columns:
             problem = f"expected {columns} column{'s' * (columns > 1)}, found {len(fields)}"
-            return DatasetError(f"{file.where}, line {number}: {problem}: {_short(line)}.")
+            return DatasetError(f"{file.where}, line {number}: {problem}: {short(line.strip())}.")
         for field in fields:
             if not NUMBER.fullmatch(field):
-                return DatasetError(
-                    f"{file.where}, line {number}: {_short(field)} is not a number."
-                )
+                return DatasetError(f"{file.where}, line {number}: {short(field)} is not a number.")
     return DatasetError(f"{file.where} is not a table of numbers separated by commas.")
 
 
-def _short(text: str) -> str:
-    text = text.strip()
-    return repr(text if len(text) <= 60 else text[:57] + "...")
-
-
-def _read_folder(folder: Path, name: str) -> dict[str, TextFile]:
-    try:
-        paths = {part: folder / f"{name}_{part}.txt" for part in _PARTS}
-        wanted = _wanted([part for part, path in paths.items() if path.is_file()])
-        sizes = {part: paths[part].stat().st_size for part in wanted}
-        _check_total(sum(sizes.values()), folder)
-        files = {}
-        for part in wanted:
-            with paths[part].open("rb") as stream:
-                files[part] = _read(stream, sizes[part], str(paths[part]))
-        return files
-    except OSError as error:
-        raise DatasetError(f"The dataset in {folder} cannot be read: {error}.") from error
-
-
-def _read_zip(path: Path, name: str) -> dict[str, TextFile]:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = _members(archive, path, name)
-            wanted = _wanted(members)
-            _check_total(sum(members[part].file_size for part in wanted), path)
-            files = {}
-            for part in wanted:
-                member = members[part]
-                with archive.open(member) as stream:
-                    files[part] = _read(stream, member.file_size, f"{path}: {member.filename}")
-            return files
-    except DatasetError:
-        raise
-    # A damaged zip makes zipfile and its decompressors raise nearly anything: BadZipFile,
-    # zlib.error, EOFError, struct.error, NotImplementedError, UnicodeDecodeError, ...
-    except Exception as error:
-        raise DatasetError(
-            f"{path} is not a zip that can be read ({error}). Replace it with a whole copy."
-        ) from error
-
-
-def _members(archive: zipfile.ZipFile, path: Path, name: str) -> dict[str, zipfile.ZipInfo]:
+def _members(archive: zipfile.ZipFile, path: Path, name: str) -> dict[str, _Member]:
     """The members ``NAME/NAME_*.txt`` or ``NAME_*.txt`` that are used, by part."""
     pattern = re.compile(rf"(?:{re.escape(name)}/)?{re.escape(name)}_({'|'.join(_PARTS)})\.txt")
-    members: dict[str, zipfile.ZipInfo] = {}
+    members: dict[str, _Member] = {}
     for info in archive.infolist():
-        if _leaves_folder(info.filename):
-            raise DatasetError(
-                f"{path} is refused: its member {info.filename!r} points outside of the zip."
-            )
-        match = pattern.fullmatch(info.filename)
+        file, match = info.filename, pattern.fullmatch(info.filename)
+        if _leaves_folder(file):
+            raise DatasetError(f"{path} is refused: its member {file!r} points outside of the zip.")
         if match is None:
             continue
         if info.flag_bits & 0x1:
-            raise DatasetError(f"{path} is refused: its member {info.filename!r} is encrypted.")
+            raise DatasetError(f"{path} is refused: its member {file!r} is encrypted.")
         if match[1] in members:
             raise DatasetError(f"{path} is refused: it holds {name}_{match[1]}.txt twice.")
-        members[match[1]] = info
+        members[match[1]] = (f"{path}: {file}", info.file_size, partial(archive.open, info))
     return members
 
 
@@ -197,21 +167,19 @@ def _leaves_folder(member: str) -> bool:
     return path.is_absolute() or ".." in path.parts or bool(re.match(r"[A-Za-z]:", member))
 
 
-def _wanted(present: Collection[str]) -> list[str]:
-    """The parts to read: where there are node labels, node attributes are not used."""
-    return [part for part in present if part != "node_attributes" or "node_labels" not in present]
-
-
-def _check_total(size: int, path: Path) -> None:
-    if size > MAX_BYTES:
+def _read(members: dict[str, _Member], path: Path) -> dict[str, TextFile]:
+    if "node_labels" in members:  # node attributes are then not used
+        members.pop("node_attributes", None)
+    total = sum(size for _, size, _ in members.values())
+    if total > MAX_BYTES:
         raise DatasetError(
-            f"{path} is refused: it holds {size} bytes of text, more than the {MAX_BYTES} allowed."
+            f"{path} is refused: it holds {total} bytes of text, more than the {MAX_BYTES} allowed."
         )
-
-
-def _read(stream: IO[bytes], size: int, where: str) -> TextFile:
-    """Read the announced number of bytes, which is within the limit, and never more."""
-    content = stream.read(size + 1)
-    if len(content) != size:
-        raise DatasetError(f"{where} does not have the {size} bytes that it announces.")
-    return TextFile(where, content)
+    files = {}
+    for part, (where, size, opened) in members.items():
+        with opened() as stream:
+            content = stream.read(size + 1)  # the announced bytes, which are within the limit
+        if len(content) != size:
+            raise DatasetError(f"{where} does not have the {size} bytes that it announces.")
+        files[part] = TextFile(where, content)
+    return files

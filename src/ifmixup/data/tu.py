@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -17,112 +16,55 @@ from torch_geometric.utils import coalesce, cumsum, degree, remove_self_loops
 
 from ifmixup.data.dataset import GraphDataset
 from ifmixup.data.encoder import DEGREE, MAX_ENTRIES, Column, FeatureEncoder
-from ifmixup.data.text_files import TextFile, floats, integers, read_files, require
+from ifmixup.data.raw import LoadOptions
+from ifmixup.data.text_files import TextFile, check_lines, floats, integers, read_files, require
 from ifmixup.errors import DatasetError, InputError
+from ifmixup.values import listed
 
 Files = Mapping[str, TextFile]
 
 
-def read_tu(
-    path: Path,
-    name: str,
-    *,
-    task: str | None = None,
-    metric: str | None = None,
-    encoder: FeatureEncoder | None = None,
-    labelled: bool = True,
-) -> GraphDataset:
+def read_tu(path: Path, name: str, options: LoadOptions) -> GraphDataset:
     """The dataset ``name`` in a folder or zip."""
-    if labelled and task not in (None, "classes"):
+    if options.labelled and options.task not in (None, "classes"):
         raise InputError(
-            f"{name} is in TU format, whose labels are classes; the task cannot be {task!r}."
+            f"{name} is in TU format, whose labels are classes; the task cannot be "
+            f"{options.task!r}."
         )
-    parsed = parse(read_files(path, name), str(path), name, encoder, labelled=labelled)
-    return GraphDataset(
-        name,
-        parsed.data,
-        parsed.slices,
-        task=task or "classes",
-        metric=metric,
-        class_names=parsed.class_names,
-        encoder=parsed.encoder,
-    )
+    return parse(read_files(path, name), str(path), name, options)
 
 
 def tu_in(path: Path) -> tuple[Path, str] | None:
-    """The folder or zip with a TU dataset that is at ``path``, and its name; None if none is.
-
-    Raises:
-        DatasetError: If there are several.
-    """
+    """The folder or zip with a TU dataset that is at ``path``, and its name; None if none is."""
+    source = path
     if path.is_dir():
-        for folder in (path, path / "raw"):
-            found = [file.name.removesuffix("_A.txt") for file in folder.glob("*_A.txt")]
-            if found:
-                return folder, _only(found, path)
-        return None
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = archive.namelist()
-    except (OSError, zipfile.BadZipFile) as error:
-        raise DatasetError(f"{path} is not a zip that can be read ({error}).") from error
-    matches = [re.fullmatch(r"(?:[^/]+/)?([^/]+)_A\.txt", member) for member in members]
-    found = [match[1] for match in matches if match is not None]
-    return (path, _only(found, path)) if found else None
-
-
-def _only(names: list[str], path: Path) -> str:
+        source = path if any(path.glob("*_A.txt")) else path / "raw"
+        names = [file.name.removesuffix("_A.txt") for file in source.glob("*_A.txt")]
+    else:
+        try:
+            with zipfile.ZipFile(path) as archive:
+                members = archive.namelist()
+        except (OSError, zipfile.BadZipFile) as error:
+            raise DatasetError(f"{path} is not a zip that can be read ({error}).") from error
+        matches = [re.fullmatch(r"(?:[^/]+/)?([^/]+)_A\.txt", member) for member in members]
+        names = [match[1] for match in matches if match is not None]
     if len(names) > 1:
-        shown = ", ".join(sorted(names)[:5])
         raise DatasetError(
-            f"{path} holds {len(names)} datasets: {shown}. Give the name of one, and root={path}."
+            f"{path} holds {len(names)} datasets: {listed(sorted(names))}. Give the name of one, "
+            f"and root={path}."
         )
-    return names[0]
+    return (source, names[0]) if names else None
 
 
-@dataclass(frozen=True)
-class Parsed:
-    """The content of the files of a TU dataset.
-
-    Attributes:
-        data: All graphs as one ``Data``.
-        slices: Where each graph begins and ends.
-        class_names: The labels of the file, in the order of the class numbers.
-        encoder: How the features were made.
-    """
-
-    data: Data
-    slices: dict[str, Tensor]
-    class_names: list[str] | None
-    encoder: FeatureEncoder
-
-
-def parse(
-    files: Files,
-    where: str,
-    name: str,
-    encoder: FeatureEncoder | None = None,
-    *,
-    labelled: bool = True,
-) -> Parsed:
-    """All graphs of a dataset.
+def parse(files: Files, where: str, name: str, options: LoadOptions) -> GraphDataset:
+    """All graphs of a dataset, from its files by the word after ``NAME_``.
 
     As PyG's ``TUDataset`` does without attributes: ``x`` is the one-hot node labels, ``edge_attr``
     the one-hot edge labels, ``y`` the class numbers; self-loops are removed and edges are sorted.
     Without node labels ``x`` is the node attributes, and without those the one-hot degree, up to
-    the largest degree of the whole dataset.
-
-    Args:
-        files: The files by the word after ``NAME_``.
-        where: The zip or folder they come from, for messages.
-        name: The name of the dataset.
-        encoder: The encoder of the training graphs, at prediction.
-        labelled: Whether there are labels to be read.
-
-    Raises:
-        DatasetError: If a file is missing or broken; the message names it and the line.
+    the largest degree of the whole dataset. An error names the broken file and the line.
     """
-    for part in ("A", "graph_indicator", "graph_labels")[: 3 if labelled else 2]:
+    for part in ("A", "graph_indicator", "graph_labels")[: 3 if options.labelled else 2]:
         if part not in files:
             raise DatasetError(f"{where} has no {name}_{part}.txt, which {name} needs.")
     graph = _graph_of_nodes(files["graph_indicator"])
@@ -133,14 +75,11 @@ def parse(
     given.x, node_columns = _node_data(files, alone, len(graph))
     edge_columns = None
     if "edge_labels" in files:
-        labels = _labels(files["edge_labels"], edges.size(1), "edge", files["A"])
-        given.edge_attr = labels
-        edge_columns = _columns(labels, "edge label", files["edge_labels"])
+        given.edge_attr, edge_columns = _labels(files, "edge", edges.size(1), files["A"])
     # Encoded before edges are merged: their one-hot labels then add up, as in PyG.
     own = FeatureEncoder(node_columns, edge_columns)
-    if encoder is not None:
-        _check_encoder(encoder, own, where)
-    encoder = encoder or own
+    encoder = options.encoder or own
+    _check_encoder(encoder, own, where)
     (data,) = encoder.transform([given])
     edge_index, edge_attr = remove_self_loops(data.edge_index, data.get("edge_attr"))
     edge_index, edge_attr = coalesce(edge_index, edge_attr, num_nodes=len(graph))
@@ -152,12 +91,20 @@ def parse(
     slices = {"x": nodes, "edge_index": edges_of}
     data = Data(x=data.x, edge_index=edge_index - nodes[edge_graph])
     class_names = None
-    if labelled:
+    if options.labelled:
         data.y, class_names = _classes(files["graph_labels"], num_graphs)
         slices["y"] = torch.arange(num_graphs + 1)
     if edge_attr is not None:
         data.edge_attr, slices["edge_attr"] = edge_attr, edges_of
-    return Parsed(data, slices, class_names, encoder)
+    return GraphDataset(
+        name,
+        data,
+        slices,
+        task=options.task or "classes",
+        metric=options.metric,
+        class_names=class_names,
+        encoder=encoder,
+    )
 
 
 def _check_encoder(encoder: FeatureEncoder, own: FeatureEncoder, where: str) -> None:
@@ -166,44 +113,30 @@ def _check_encoder(encoder: FeatureEncoder, own: FeatureEncoder, where: str) -> 
     for level, (known, found) in pairs.items():
         if known is None:  # the model does not read them
             continue
-        expected, given = ([column.name for column in columns] for columns in (known, found))
+        expected, given = ([column.name[:60] for column in columns] for columns in (known, found))
         if expected != given:
             raise DatasetError(
-                f"{where}: its {level} carry {_shown(given)}, but the encoder was learned on "
-                f"{_shown(expected)}. Give graphs of the kind that the model was trained on."
+                f"{where}: its {level} carry {listed(given) or 'nothing'}, but the encoder was "
+                f"learned on {listed(expected) or 'nothing'}. Give graphs of the kind that the "
+                "model was trained on."
             )
-
-
-def _shown(names: list[str]) -> str:
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return (", ".join(name[:60] for name in names[:5]) or "nothing") + more
 
 
 def _graph_of_nodes(file: TextFile) -> NDArray[np.int64]:
     """The graph of each node, counted from 0."""
     graph = integers(file, columns=1)[:, 0]
     before = np.concatenate(([0], graph[:-1]))
-    step = graph - before
-
-    def problem(row: int) -> str:
-        number, last = graph[row], before[row]
-        if step[row] > 1:
-            return f"graph {number} after graph {last}, so graph {last + 1} would have no nodes"
-        return (
-            f"graph {number} after graph {last}; nodes must be in the order of their graphs, which "
-            "are counted 1, 2, 3, ..."
-        )
-
-    good = (step == 0) | (step == 1)
+    good = (graph == before) | (graph == before + 1)
     good[0] = graph[0] == 1
-    require(file, good, problem)
+    rule = "nodes must be in the order of their graphs, counted 1, 2, 3, ... without a gap"
+    require(file, good, lambda row: f"graph {graph[row]} after graph {before[row]}; {rule}")
     return graph - 1
 
 
 def _classes(file: TextFile, num_graphs: int) -> tuple[Tensor, list[str]]:
     """The class numbers, and the label of each class in the file."""
     labels = integers(file, columns=1)[:, 0]
-    _check_count(file, len(labels), num_graphs, "graph of the graph indicator")
+    check_lines(file.where, len(labels), num_graphs, "graph of the graph indicator")
     distinct, classes = torch.from_numpy(labels).unique(return_inverse=True)
     return classes, [str(label) for label in distinct.tolist()]
 
@@ -232,12 +165,11 @@ def _node_data(
     """The data of nodes, ``[nodes, columns]``: integers to be encoded, or floats."""
     indicator = files["graph_indicator"]
     if "node_labels" in files:
-        labels = _labels(files["node_labels"], num_nodes, "node", indicator)
-        return labels, _columns(labels, "node label", files["node_labels"])
+        return _labels(files, "node", num_nodes, indicator)
     if "node_attributes" in files:
         file = files["node_attributes"]
         values = floats(file)
-        _check_count(file, len(values), num_nodes, f"node of {indicator.where}")
+        check_lines(file.where, len(values), num_nodes, f"node of {indicator.where}")
         require(
             file,
             np.abs(values) <= torch.finfo(torch.float32).max,
@@ -249,16 +181,15 @@ def _node_data(
     return degrees, (_column(degrees[:, 0], DEGREE, 0, files["A"]),)
 
 
-def _labels(file: TextFile, count: int, kind: str, other: TextFile) -> Tensor:
+def _labels(
+    files: Files, level: str, count: int, other: TextFile
+) -> tuple[Tensor, tuple[Column, ...]]:
+    """The labels of nodes or edges; their kinds are all integers from the smallest on."""
+    file, name = files[f"{level}_labels"], f"{level} label"
     labels = torch.from_numpy(integers(file))
-    _check_count(file, len(labels), count, f"{kind} of {other.where}")
-    return labels
-
-
-def _columns(labels: Tensor, name: str, file: TextFile) -> tuple[Column, ...]:
-    """For each column of labels all integers from its smallest label to its largest."""
+    check_lines(file.where, len(labels), count, f"{level} of {other.where}")
     several = labels.size(1) > 1
-    return tuple(
+    return labels, tuple(
         _column(column, f"{name} {i}" if several else name, int(column.min()), file)
         for i, column in enumerate(labels.t())
     )
@@ -272,10 +203,3 @@ def _column(values: Tensor, name: str, first: int, file: TextFile) -> Column:
             f"{MAX_ENTRIES} allowed. Make smaller features of your own with PyG's TUDataset."
         )
     return Column(name, tuple(range(first, first + width)))
-
-
-def _check_count(file: TextFile, found: int, expected: int, each: str) -> None:
-    if found != expected:
-        raise DatasetError(
-            f"{file.where} has {found} lines, expected {expected}: one for each {each}."
-        )

@@ -17,13 +17,7 @@ from ifmixup.errors import InputError
 def labels_of(graphs: Sequence[Data], y: Any) -> list[Hashable]:
     """The class of each graph as a plain value, from ``y`` or else from the graphs themselves."""
     if y is None:
-        for index, graph in enumerate(graphs):
-            if graph.get("y") is None:
-                raise InputError(
-                    f"y was not given, and graph {index} has none of its own. GraphClassifier "
-                    f"requires y to be passed, but the target y is None."
-                )
-        return [_class(index, graph.y) for index, graph in enumerate(graphs)]
+        y = _own(graphs)
     if isinstance(y, Tensor):
         y = y.cpu().numpy()
     if hasattr(y, "__array__"):
@@ -37,16 +31,25 @@ def labels_of(graphs: Sequence[Data], y: Any) -> list[Hashable]:
     return [_class(index, label) for index, label in enumerate(labels)]
 
 
+def _own(graphs: Sequence[Data]) -> list[Any]:
+    """The ``y`` of each graph."""
+    for index, graph in enumerate(graphs):
+        if graph.get("y") is None:
+            raise InputError(
+                f"y was not given, and graph {index} has none of its own. An estimator requires y "
+                "to be passed, but the target y is None."
+            )
+    return [graph.y for graph in graphs]
+
+
 def _class(index: int, label: Any) -> Hashable:
-    if isinstance(label, Tensor | np.ndarray):
+    if isinstance(label, Tensor | np.ndarray | np.generic):
         # Two tensors of the same value are two keys to Python: each graph would be a class.
         if math.prod(label.shape) != 1:
             raise InputError(
                 f"Graph {index} has a y of shape {list(label.shape)}; one class per graph is "
                 f"needed."
             )
-        label = label.item()
-    if isinstance(label, np.generic):
         label = label.item()
     if not isinstance(label, Hashable):
         raise InputError(f"The class of graph {index} is not hashable: {label!r}.")
@@ -87,12 +90,10 @@ def number_classes(labels: Sequence[Hashable]) -> tuple[NDArray[Any], NDArray[np
 def values_of(graphs: Sequence[Data], y: Any) -> NDArray[np.float64]:
     """The value ``[B]`` or the row of values ``[B, T]`` of each graph; NaN where it is missing.
 
-    Args:
-        graphs: The graphs.
-        y: The values; None takes the ``y`` of the graphs, ``[B]`` where each has one value.
+    Without ``y`` they are the ``y`` of the graphs, ``[B]`` where each has one value.
     """
     if y is None:
-        rows = [_own_values(index, graph) for index, graph in enumerate(graphs)]
+        rows = [y.flatten().tolist() if isinstance(y, Tensor) else [y] for y in _own(graphs)]
         widths = {len(row) for row in rows}
         if len(widths) > 1:
             raise InputError(f"The y of the graphs have different lengths: {sorted(widths)}.")
@@ -113,10 +114,3 @@ def values_of(graphs: Sequence[Data], y: Any) -> NDArray[np.float64]:
     if np.isnan(values).all():
         raise InputError("All of y is missing (NaN): there is nothing to learn.")
     return values
-
-
-def _own_values(index: int, graph: Data) -> list[float]:
-    own = graph.get("y")
-    if own is None:
-        raise InputError(f"y was not given, and graph {index} has none of its own.")
-    return own.flatten().tolist() if isinstance(own, Tensor) else [own]

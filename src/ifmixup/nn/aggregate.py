@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +13,7 @@ from torch_geometric import EdgeIndex
 from ifmixup.edges import starts_of
 
 
+@dataclass(eq=False, repr=False)
 class Neighbours:
     """The edges by target: node i hears from ``source[ptr[i]:ptr[i + 1]]``.
 
@@ -19,28 +21,22 @@ class Neighbours:
     nor a scatter. Models make this once per forward pass. Layers and models take it in place of
     ``edge_index``; edge weights and attributes stay in the order of that ``edge_index``.
 
-    Args:
+    Attributes:
         ptr: Where the edges of each target begin, ``[N + 1]``.
         source: Where each edge comes from, ``[E]``.
         target: Where each edge goes, ``[E]``, in ascending order.
         order: The position of each edge before it was sorted, ``[E]``; None: the same.
-        mirrored: Whether every edge has its mirror image, with the same weight and attributes. Then
-            the matrix of the edges is symmetric, and gradients flow along the same ``Neighbours``.
-            (The two directions of an edge then share their gradient: a weight may get that of its
-            mirror image.)
+        is_undirected: Whether every edge has its mirror image, with the same weight and attributes.
+            Then the matrix of the edges is symmetric, and gradients flow along the same
+            ``Neighbours``. (The two directions of an edge then share their gradient: a weight may
+            get that of its mirror image.)
     """
 
-    def __init__(
-        self,
-        ptr: Tensor,
-        source: Tensor,
-        target: Tensor,
-        order: Tensor | None = None,
-        *,
-        mirrored: bool = False,
-    ) -> None:
-        self.ptr, self.source, self.target, self.order = ptr, source, target, order
-        self.is_undirected = mirrored
+    ptr: Tensor
+    source: Tensor
+    target: Tensor
+    order: Tensor | None = None
+    is_undirected: bool = False
 
     @staticmethod
     def of(edge_index: Tensor, num_nodes: int) -> Neighbours:
@@ -62,16 +58,12 @@ class Neighbours:
     def mirrored(edge_index: Tensor, num_nodes: int) -> Neighbours:
         """From edges sorted by source, each of which has its mirror image.
 
-        Read backwards, such edges are sorted by target, and the same: nothing needs sorting. This
-        is not checked.
-
-        Args:
-            edge_index: ``[2, E]``, the way PyG keeps undirected graphs. Weights and attributes, if
-                any, must be equal for both directions of an edge.
-            num_nodes: ``N``
+        Read backwards, such edges, as PyG keeps those of undirected graphs, are sorted by target,
+        and the same: nothing needs sorting. Weights and attributes, if any, must be equal for both
+        directions of an edge. This is not checked.
         """
         target, source = edge_index
-        return Neighbours(starts_of(target, num_nodes), source, target, mirrored=True)
+        return Neighbours(starts_of(target, num_nodes), source, target, is_undirected=True)
 
     def __repr__(self) -> str:
         kind = ", mirrored=True" if self.is_undirected else ""
@@ -108,16 +100,7 @@ def widened(values: Tensor) -> Tensor:
 
 
 def sum_at(values: Tensor, target: Tensor, num_nodes: int) -> Tensor:
-    """Sum the rows of ``values`` that belong to the same target node.
-
-    Args:
-        values: One row per edge ``[E, ...]``.
-        target: The node each edge points at ``[E]``.
-        num_nodes: The number of nodes ``N``; a node without edges gets zeros.
-
-    Returns:
-        ``[N, ...]``
-    """
+    """Sum the rows of ``values`` ``[E, ...]`` that have the same target node: ``[N, ...]``."""
     return values.new_zeros(num_nodes, *values.shape[1:]).index_add_(0, target, values)
 
 
@@ -137,11 +120,8 @@ def weighted_sum(
     Args:
         h: Node representations ``[N, F]``.
         neighbours: The edges.
-        edge_weight: :math:`e` ``[E]`` in the order of ``neighbours``, or ``None`` for weight 1.
-        self_weight: :math:`s` ``[N, 1]`` or ``[1]``, or ``None`` for 0.
-
-    Returns:
-        ``[N, F]``
+        edge_weight: :math:`e` ``[E]`` in the order of ``neighbours``; None: 1.
+        self_weight: :math:`s` ``[N, 1]`` or ``[1]``; None: 0.
     """
     # torch.compile cannot trace the cached edges that gradients flow along; it takes torch's own.
     if torch.is_grad_enabled() and not torch.compiler.is_compiling():
@@ -187,9 +167,7 @@ class _WeightedSum(torch.autograd.Function):
         grad_h = grad_edge = grad_self = None
         if ctx.needs_input_grad[0]:  # the same sum along the edges turned around
             back = neighbours.reverse
-            weight = edge_weight
-            if weight is not None and back is not neighbours:
-                weight = back.sort(weight)
+            weight = None if edge_weight is None else back.sort(edge_weight)
             grad_h = weighted_sum(grad, back, weight, self_weight)
         if ctx.needs_input_grad[1]:
             at_target = grad.index_select(0, neighbours.target)
@@ -203,15 +181,8 @@ class _WeightedSum(torch.autograd.Function):
 
 
 def without_loops(neighbours: Neighbours, edge_weight: Tensor) -> Tensor:
-    """Set the weight of every self-loop to 0, for layers that bring their own of weight 1.
+    """Set the weight of every self-loop to 0 ``[E]``, for layers that bring their own of weight 1.
 
     Masking keeps the number of edges (no device sync) and works however often a loop stands.
-
-    Args:
-        neighbours: The edges.
-        edge_weight: ``[E]``
-
-    Returns:
-        ``[E]``
     """
     return edge_weight.masked_fill(neighbours.source == neighbours.target, 0.0)

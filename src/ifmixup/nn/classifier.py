@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch_geometric.nn.inits import reset
 
 from ifmixup.errors import unknown_name
+from ifmixup.nn.graph_model import GraphModel
 from ifmixup.nn.inputs import forward_names
 from ifmixup.nn.norm import weigh_nodes
 from ifmixup.nn.readout import READOUTS, ReadoutName
@@ -60,12 +61,7 @@ class Classifier(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.lin = nn.Linear(hidden_channels, out_channels)
         named = forward_names(encoder)
-        optional = ("edge_weight", "edge_attr", "batch", "batch_size", "node_weight")
-        self._takes = [
-            name
-            for name in optional
-            if name in named and getattr(encoder, f"supports_{name}", True) is not False
-        ]
+        self._takes = {n for n in named if getattr(encoder, f"supports_{n}", True) is not False}
         self._warned = False
 
     @property
@@ -82,28 +78,7 @@ class Classifier(nn.Module):
         reset(self.encoder)
         self.lin.reset_parameters()
 
-    def forward(
-        self,
-        x: Tensor,
-        edge_index: Tensor,
-        edge_weight: Tensor | None = None,
-        batch: Tensor | None = None,
-        *,
-        edge_attr: Tensor | None = None,
-        node_weight: Tensor | None = None,
-        batch_size: int | None = None,
-    ) -> Tensor:
-        """Logits ``[B, C]``; the arguments are those of :meth:`ifmixup.nn.GraphModel.forward`."""
-        h = self.embed(
-            x,
-            edge_index,
-            edge_weight,
-            batch,
-            edge_attr=edge_attr,
-            node_weight=node_weight,
-            batch_size=batch_size,
-        )
-        return self.classify(h)
+    forward = GraphModel.forward  # classify(embed(...)), with the same arguments
 
     def embed(
         self,
@@ -131,8 +106,9 @@ class Classifier(nn.Module):
             "batch_size": batch_size,
             "node_weight": node_weight,
         }
+        taken = {name: value for name, value in given.items() if name in self._takes}
         with weigh_nodes(self.encoder, node_weight):
-            h = self.encoder(x, edge_index, **{name: given[name] for name in self._takes})
+            h = self.encoder(x, edge_index, **taken)
         return READOUTS[self.readout](h, batch, batch_size, node_weight=node_weight)
 
     def classify(self, h: Tensor) -> Tensor:

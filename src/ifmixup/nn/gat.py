@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from typing import ClassVar, NamedTuple
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.nn import Linear
-from torch_geometric.nn.inits import glorot, zeros
+from torch_geometric.nn.inits import glorot, reset, zeros
 
 from ifmixup.components import MODELS
 from ifmixup.errors import InputError
 from ifmixup.nn.aggregate import Neighbours, sum_at, without_loops
-from ifmixup.nn.graph_model import GraphModel, Jump, NormName, WeightedConv
+from ifmixup.nn.graph_model import GraphModel, Jump, NormName, PreparedEdges, WeightedConv
 from ifmixup.nn.readout import ReadoutName
-
-
-class AttentionEdges(NamedTuple):
-    """The edges and one self-loop of weight 1 for every node, each ``[E + N]``."""
-
-    source: Tensor
-    target: Tensor
-    edge_weight: Tensor
 
 
 def weighted_softmax(score: Tensor, edge_weight: Tensor, target: Tensor, num_nodes: int) -> Tensor:
@@ -33,14 +25,7 @@ def weighted_softmax(score: Tensor, edge_weight: Tensor, target: Tensor, num_nod
     .. math::
         \alpha_{ij} = \frac{e(i,j) \exp(s_{ij})}{\sum_k e(i,k) \exp(s_{ik})}
 
-    Args:
-        score: :math:`s` ``[E, H]``
-        edge_weight: :math:`e` ``[E]``, not negative; each target needs an edge of weight above 0.
-        target: ``[E]``
-        num_nodes: ``N``
-
-    Returns:
-        ``[E, H]``
+    Scores are ``[E, H]``, and so is the result; each target needs an edge of weight above 0.
     """
     weight = edge_weight.unsqueeze(-1)
     # The largest score of the edges that count. Among the others may be a larger one, which would
@@ -62,7 +47,7 @@ def weighted_softmax(score: Tensor, edge_weight: Tensor, target: Tensor, num_nod
     return share / sum_at(share, target, num_nodes).index_select(0, target)
 
 
-class _AttentionConv(WeightedConv):
+class _AttentionConv(WeightedConv, ABC):
     """What :class:`GATConv` and :class:`GATv2Conv` share: all but the scores."""
 
     def __init__(
@@ -89,12 +74,17 @@ class _AttentionConv(WeightedConv):
         """Make the parameters other than the bias of the result."""
 
     @abstractmethod
-    def reset_parameters(self) -> None:
-        """Draw the weights anew."""
-
-    @abstractmethod
     def _messages(self, x: Tensor, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         """What flows along each edge ``[E, H, F]`` and the score of each edge ``[E, H]``."""
+
+    def reset_parameters(self) -> None:
+        """Draw the weights anew."""
+        zeros(self.bias)
+        for child in self.children():
+            reset(child)
+        for name, parameter in self.named_parameters(recurse=False):
+            if name != "bias":
+                glorot(parameter)
 
     def __repr__(self) -> str:
         sizes = f"{self.in_channels}, {self.out_channels}, heads={self.heads}"
@@ -103,27 +93,18 @@ class _AttentionConv(WeightedConv):
     def forward(
         self,
         x: Tensor,
-        edge_index: Tensor | Neighbours | AttentionEdges,
+        edge_index: Tensor | Neighbours | PreparedEdges,
         *,
         edge_weight: Tensor | None = None,
     ) -> Tensor:
-        """Convolve ``x`` ``[N, in_channels]``.
+        """Convolve ``x`` ``[N, in_channels]``; see :meth:`prepare`.
 
-        Args:
-            x: ``[N, in_channels]``
-            edge_index: ``[2, E]``, an ``EdgeIndex``, :class:`~ifmixup.nn.Neighbours`, or what
-                :meth:`prepare` gives.
-            edge_weight: ``[E]``, not negative; None: every edge has weight 1. By keyword only,
-                because PyG's third argument is ``edge_attr`` here.
+        Weights are given by keyword only, because PyG's third argument is ``edge_attr`` here.
 
         Returns:
             ``[N, heads * out_channels]``, or ``[N, out_channels]`` with ``concat=False``.
         """
-        if isinstance(edge_index, AttentionEdges):
-            edges = edge_index
-        else:
-            edges = self.prepare(x, edge_index, edge_weight)
-        source, target, weight = edges
+        (source, target), weight, _ = self.prepare(x, edge_index, edge_weight)
         messages, score = self._messages(x, source, target)
         alpha = weighted_softmax(score, weight, target, x.size(0)).to(messages.dtype)
         if self.dropout > 0:
@@ -132,23 +113,13 @@ class _AttentionConv(WeightedConv):
         out = out.flatten(start_dim=1) if self.concat else out.mean(dim=1)
         return out if self.bias is None else out + self.bias
 
-    def _prepare(
-        self,
-        neighbours: Neighbours,
-        edge_weight: Tensor | None,
-        edge_attr: Tensor | None,
-        dtype: torch.dtype,
-    ) -> AttentionEdges:
-        num_nodes, device = neighbours.num_nodes, neighbours.ptr.device
-        if edge_weight is None:
-            edge_weight = torch.ones(neighbours.num_edges, dtype=dtype, device=device)
-        nodes = torch.arange(num_nodes, device=device)
-        return AttentionEdges(
-            torch.cat([neighbours.source, nodes]),
-            torch.cat([neighbours.target, nodes]),
-            # Loops of the graph's own get weight 0.
-            torch.cat([without_loops(neighbours, edge_weight), edge_weight.new_ones(num_nodes)]),
-        )
+    def _prepare(self, neighbours: Neighbours, edge_weight: Any, edge_attr: Any) -> PreparedEdges:
+        """The edges and one self-loop of weight 1 for every node, each ``[E + N]``."""
+        nodes = torch.arange(neighbours.num_nodes, device=neighbours.ptr.device)
+        ends = [torch.cat([end, nodes]) for end in (neighbours.source, neighbours.target)]
+        # Loops of the graph's own get weight 0.
+        weights = [without_loops(neighbours, edge_weight), edge_weight.new_ones(len(nodes))]
+        return PreparedEdges(ends, torch.cat(weights))
 
 
 class GATConv(_AttentionConv):
@@ -180,13 +151,6 @@ class GATConv(_AttentionConv):
         self.att_src = nn.Parameter(torch.empty(1, self.heads, self.out_channels))
         self.att_dst = nn.Parameter(torch.empty(1, self.heads, self.out_channels))
 
-    def reset_parameters(self) -> None:
-        """Draw the weights anew."""
-        zeros(self.bias)
-        self.lin.reset_parameters()
-        glorot(self.att_src)
-        glorot(self.att_dst)
-
     def _messages(self, x: Tensor, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         h = self.lin(x).unflatten(-1, (self.heads, -1))
         # a^T [W h_i || W h_j] is a sum of two numbers, each worked out once per node.
@@ -211,13 +175,6 @@ class GATv2Conv(_AttentionConv):
         self.lin_l = Linear(in_channels, width, bias=bias, weight_initializer="glorot")
         self.lin_r = Linear(in_channels, width, bias=bias, weight_initializer="glorot")
         self.att = nn.Parameter(torch.empty(1, self.heads, self.out_channels))
-
-    def reset_parameters(self) -> None:
-        """Draw the weights anew."""
-        zeros(self.bias)
-        self.lin_l.reset_parameters()
-        self.lin_r.reset_parameters()
-        glorot(self.att)
 
     def _messages(self, x: Tensor, source: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:
         at_source = self.lin_l(x).unflatten(-1, (self.heads, -1)).index_select(0, source)
@@ -249,12 +206,8 @@ class _AttentionModel(GraphModel):
                 f"hidden_channels={hidden_channels} cannot be shared out among heads={heads}. "
                 "Choose heads that divide hidden_channels."
             )
-
-        def conv(before: int, after: int) -> _AttentionConv:
-            return type(self).conv(before, after // heads, heads)
-
+        self.heads = heads  # of the layers, which are made in the next line
         super().__init__(
-            conv,
             in_channels,
             hidden_channels,
             num_layers,
@@ -264,6 +217,10 @@ class _AttentionModel(GraphModel):
             norm=norm,
             jk=jk,
         )
+
+    def init_conv(self, in_channels: int, out_channels: int) -> _AttentionConv:
+        """Heads that share out the width."""
+        return self.conv(in_channels, out_channels // self.heads, self.heads)
 
 
 @MODELS.register("gat", hidden_channels=64, num_layers=5, dropout=0.5)
@@ -281,15 +238,9 @@ class GAT(_AttentionModel):
     :math:`\mathcal{N}(i) \cup \{i\}` holds node :math:`i` once, with weight 1: a self-loop that
     the graph already has is replaced, whatever its weight.
 
+    The arguments are those of :class:`GraphModel`, and one more.
+
     Args:
-        in_channels: The width of the node features.
-        hidden_channels: The width of every layer, over all heads.
-        num_layers: The number of layers.
-        out_channels: The number of classes.
-        dropout: Dropout after the dense layer of the head.
-        readout: ``"mean"``, ``"sum"`` or ``"max"``.
-        norm: ``"batch"`` or ``"none"``.
-        jk: ``"last"``, or ``"sum"`` for jumping knowledge.
         heads: The number of attention heads, which share out ``hidden_channels``.
     """
 

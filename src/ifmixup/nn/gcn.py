@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -13,38 +12,7 @@ from torch_geometric.nn.inits import zeros
 
 from ifmixup.components import MODELS
 from ifmixup.nn.aggregate import Neighbours, sum_at, weighted_sum, without_loops
-from ifmixup.nn.graph_model import GraphModel, Jump, NormName, WeightedConv
-from ifmixup.nn.readout import ReadoutName
-
-
-class GCNEdges(NamedTuple):
-    """Edges with the symmetric normalisation of :func:`gcn_weights`."""
-
-    neighbours: Neighbours
-    edge_weight: Tensor
-    self_weight: Tensor
-
-
-def gcn_weights(neighbours: Neighbours, edge_weight: Tensor) -> tuple[Tensor, Tensor]:
-    r"""The symmetric normalisation of the edges and of the unit self-loops.
-
-    .. math::
-        \frac{e(i,j)}{\sqrt{\hat{d}_j \hat{d}_i}}, \quad \frac{1}{\hat{d}_i}
-        \quad \text{with} \quad \hat{d}_i = 1 + \sum_{j \in \mathcal{N}(i)} e(i, j)
-
-    Args:
-        neighbours: The edges.
-        edge_weight: ``[E]``; the weights of self-loops do not count.
-
-    Returns:
-        The weights of the edges ``[E]`` and of the nodes themselves ``[N, 1]``.
-    """
-    edge_weight = without_loops(neighbours, edge_weight)
-    degree = 1 + sum_at(edge_weight, neighbours.target, neighbours.num_nodes)
-    scale = degree.rsqrt()
-    at_source = scale.index_select(0, neighbours.source)
-    at_target = scale.index_select(0, neighbours.target)
-    return at_source * edge_weight * at_target, degree.reciprocal().unsqueeze(-1)
+from ifmixup.nn.graph_model import GraphModel, PreparedEdges, WeightedConv
 
 
 class GCNConv(WeightedConv):
@@ -87,41 +55,26 @@ class GCNConv(WeightedConv):
     def forward(
         self,
         x: Tensor,
-        edge_index: Tensor | Neighbours | GCNEdges,
+        edge_index: Tensor | Neighbours | PreparedEdges,
         edge_weight: Tensor | None = None,
     ) -> Tensor:
-        """Convolve ``x`` ``[N, in_channels]``.
-
-        Args:
-            x: ``[N, in_channels]``
-            edge_index: ``[2, E]``, an ``EdgeIndex``, :class:`~ifmixup.nn.Neighbours`, or what
-                :meth:`prepare` gives.
-            edge_weight: ``[E]``, not negative; None: every edge has weight 1.
-
-        Returns:
-            ``[N, out_channels]``
-        """
-        if isinstance(edge_index, GCNEdges):
-            edges = edge_index
-        else:
-            edges = self.prepare(x, edge_index, edge_weight)
+        """Convolve ``x`` ``[N, in_channels]`` to ``[N, out_channels]``; see :meth:`prepare`."""
+        edges = self.prepare(x, edge_index, edge_weight)
         # Both orders give the same; the sum over edges comes where the rows are narrower.
         if 0 < self.lin.in_channels <= self.lin.out_channels:
             return F.linear(weighted_sum(x, *edges), self.lin.weight, self.bias)
         x = weighted_sum(self.lin(x), *edges)
         return x if self.bias is None else x + self.bias
 
-    def _prepare(
-        self,
-        neighbours: Neighbours,
-        edge_weight: Tensor | None,
-        edge_attr: Tensor | None,
-        dtype: torch.dtype,
-    ) -> GCNEdges:
-        if edge_weight is None:
-            ptr = neighbours.ptr
-            edge_weight = torch.ones(neighbours.num_edges, dtype=dtype, device=ptr.device)
-        return GCNEdges(neighbours, *gcn_weights(neighbours, edge_weight))
+    def _prepare(self, neighbours: Neighbours, edge_weight: Any, edge_attr: Any) -> PreparedEdges:
+        """Edges and unit self-loops, normalised symmetrically: ``[E]`` and ``[N, 1]``."""
+        edge_weight = without_loops(neighbours, edge_weight)
+        degree = 1 + sum_at(edge_weight, neighbours.target, neighbours.num_nodes)
+        scale = degree.rsqrt()
+        at_source = scale.index_select(0, neighbours.source)
+        at_target = scale.index_select(0, neighbours.target)
+        loops = degree.reciprocal().unsqueeze(-1)
+        return PreparedEdges(neighbours, at_source * edge_weight * at_target, loops)
 
 
 @MODELS.register("gcn", hidden_channels=64, num_layers=5, dropout=0.5)
@@ -136,38 +89,11 @@ class GCN(GraphModel):
     :math:`\mathcal{N}(i) \cup \{i\}` holds node :math:`i` once, with weight 1: a self-loop that
     the graph already has is replaced, whatever its weight. The degree counts incoming edges.
 
-    Args:
-        in_channels: The width of the node features.
-        hidden_channels: The width of every layer.
-        num_layers: The number of layers.
-        out_channels: The number of classes.
-        dropout: Dropout after the dense layer of the head.
-        readout: ``"mean"``, ``"sum"`` or ``"max"``.
-        norm: ``"batch"`` or ``"none"``.
-        jk: ``"last"``, or ``"sum"`` for jumping knowledge.
+    The arguments are those of :class:`GraphModel`.
     """
 
-    def __init__(
-        self,
-        in_channels: int,
-        hidden_channels: int,
-        num_layers: int,
-        out_channels: int,
-        *,
-        dropout: float = 0.0,
-        readout: ReadoutName = "sum",
-        norm: NormName = "batch",
-        jk: Jump = "last",
-    ) -> None:
-        super().__init__(
-            partial(GCNConv, bias=norm == "none"),
-            in_channels,
-            hidden_channels,
-            num_layers,
-            out_channels,
-            dropout=dropout,
-            readout=readout,
-            norm=norm,
-            jk=jk,
-            skip=True,
-        )
+    skip = True
+
+    def init_conv(self, in_channels: int, out_channels: int) -> GCNConv:
+        """With a bias only where no batch norm takes it away again."""
+        return GCNConv(in_channels, out_channels, bias=self.norm == "none")

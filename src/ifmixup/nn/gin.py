@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor
 from torch import nn as torch_nn
@@ -12,17 +10,9 @@ from torch_geometric.nn.inits import reset
 from ifmixup.components import MODELS
 from ifmixup.errors import InputError
 from ifmixup.nn.aggregate import Neighbours, sum_at, weighted_sum
-from ifmixup.nn.graph_model import GraphModel, Jump, NormName, WeightedConv
+from ifmixup.nn.graph_model import GraphModel, Jump, NormName, PreparedEdges, WeightedConv
 from ifmixup.nn.norm import make_norm, weigh_nodes
 from ifmixup.nn.readout import ReadoutName
-
-
-class GINEdges(NamedTuple):
-    """Edges, their weights and their attributes, sorted by target."""
-
-    neighbours: Neighbours
-    edge_weight: Tensor | None
-    edge_attr: Tensor | None
 
 
 class GINConv(WeightedConv):
@@ -56,6 +46,8 @@ class GINConv(WeightedConv):
         edge_dim: The width of the edge attributes, or ``None`` for none.
     """
 
+    needs_edge_weight = False
+
     def __init__(
         self,
         nn: torch_nn.Module,
@@ -72,11 +64,6 @@ class GINConv(WeightedConv):
             self.register_buffer("eps", torch.full((1,), float(eps)))
         self.lin = None if edge_dim is None else torch_nn.Linear(edge_dim, _in_channels(nn))
 
-    @property
-    def supports_edge_attr(self) -> bool:  # type: ignore[override]
-        """Whether the layer was made with ``edge_dim``."""
-        return self.edge_dim is not None
-
     def reset_parameters(self) -> None:
         """Draw the weights anew; ε starts where it did."""
         reset(self.nn)
@@ -90,30 +77,17 @@ class GINConv(WeightedConv):
     def forward(
         self,
         x: Tensor,
-        edge_index: Tensor | Neighbours | GINEdges,
+        edge_index: Tensor | Neighbours | PreparedEdges,
         edge_weight: Tensor | None = None,
         *,
         edge_attr: Tensor | None = None,
         node_weight: Tensor | None = None,
     ) -> Tensor:
-        """Convolve ``x`` ``[N, in_channels]``.
+        """Convolve ``x`` ``[N, in_channels]`` to ``[N, out_channels]``; see :meth:`prepare`.
 
-        Args:
-            x: ``[N, in_channels]``
-            edge_index: ``[2, E]``, an ``EdgeIndex``, :class:`~ifmixup.nn.Neighbours`, or what
-                :meth:`prepare` gives.
-            edge_weight: ``[E]``, not negative; None: every edge has weight 1.
-            edge_attr: ``[E, edge_dim]``, for a layer that was made with ``edge_dim``.
-            node_weight: How much each node counts in batch norm ``[N]``; None: whole.
-
-        Returns:
-            ``[N, out_channels]``
+        ``node_weight`` ``[N]`` tells how much each node counts in batch norm; None: whole.
         """
-        if isinstance(edge_index, GINEdges):
-            edges = edge_index
-        else:
-            edges = self.prepare(x, edge_index, edge_weight, edge_attr)
-        neighbours, edge_weight, edge_attr = edges
+        neighbours, edge_weight, edge_attr = self.prepare(x, edge_index, edge_weight, edge_attr)
         if self.lin is None:
             h = weighted_sum(x, neighbours, edge_weight, 1 + self.eps)
         else:
@@ -121,19 +95,8 @@ class GINConv(WeightedConv):
             if edge_weight is not None:
                 messages = messages * edge_weight.to(messages.dtype).unsqueeze(-1)
             h = (1 + self.eps) * x + sum_at(messages, neighbours.target, x.size(0))
-        if node_weight is None:
-            return self.nn(h)
         with weigh_nodes(self.nn, node_weight):
             return self.nn(h)
-
-    def _prepare(
-        self,
-        neighbours: Neighbours,
-        edge_weight: Tensor | None,
-        edge_attr: Tensor | None,
-        dtype: torch.dtype,
-    ) -> GINEdges:
-        return GINEdges(neighbours, edge_weight, edge_attr)
 
 
 def _in_channels(module: torch_nn.Module) -> int:
@@ -158,15 +121,10 @@ class GIN(GraphModel):
 
     A self-loop is an edge like any other, as it is for PyG.
 
+    The arguments are those of :class:`GraphModel`, with batch norm also inside every MLP, and one
+    more.
+
     Args:
-        in_channels: The width of the node features.
-        hidden_channels: The width of every layer.
-        num_layers: The number of layers.
-        out_channels: The number of classes.
-        dropout: Dropout after the dense layer of the head.
-        readout: ``"mean"``, ``"sum"`` or ``"max"``.
-        norm: ``"batch"`` (inside every MLP and after it) or ``"none"``.
-        jk: ``"last"``, or ``"sum"`` for jumping knowledge.
         edge_dim: The width of ``edge_attr``, which the model then needs (GINE); ``None`` for none.
     """
 
@@ -183,18 +141,8 @@ class GIN(GraphModel):
         jk: Jump = "last",
         edge_dim: int | None = None,
     ) -> None:
-        def conv(before: int, after: int) -> GINConv:
-            bias = norm == "none"  # batch norm, here and after the MLP, takes a bias away again
-            mlp = torch_nn.Sequential(
-                torch_nn.Linear(before, after, bias=bias),
-                make_norm(norm, after),
-                torch_nn.ReLU(inplace=True),
-                torch_nn.Linear(after, after, bias=bias),
-            )
-            return GINConv(mlp, train_eps=True, edge_dim=edge_dim)
-
+        self.edge_dim = edge_dim  # of the layers, which are made in the next line
         super().__init__(
-            conv,
             in_channels,
             hidden_channels,
             num_layers,
@@ -203,5 +151,15 @@ class GIN(GraphModel):
             readout=readout,
             norm=norm,
             jk=jk,
-            edge_dim=edge_dim,
         )
+
+    def init_conv(self, in_channels: int, out_channels: int) -> GINConv:
+        """An MLP of two layers; batch norm, inside it and after it, takes a bias away again."""
+        bias = self.norm == "none"
+        mlp = torch_nn.Sequential(
+            torch_nn.Linear(in_channels, out_channels, bias=bias),
+            make_norm(self.norm, out_channels),
+            torch_nn.ReLU(inplace=True),
+            torch_nn.Linear(out_channels, out_channels, bias=bias),
+        )
+        return GINConv(mlp, train_eps=True, edge_dim=self.edge_dim)

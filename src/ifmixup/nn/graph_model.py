@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -21,7 +21,15 @@ NormName = Literal["batch", "none"]
 Jump = Literal["last", "sum"]
 
 
-class WeightedConv(nn.Module, ABC):
+class PreparedEdges(NamedTuple):
+    """Edges in the order of their targets, their weights, and what else a layer needs of them."""
+
+    edges: Any
+    edge_weight: Any
+    other: Any = None
+
+
+class WeightedConv(nn.Module):
     """A convolution that reads edge weights, and takes ``edge_index`` as a layer of PyG does.
 
     Several layers of one kind can share the work on the edges, as our models do:
@@ -29,24 +37,27 @@ class WeightedConv(nn.Module, ABC):
     """
 
     supports_edge_weight: ClassVar[bool] = True
-    supports_edge_attr: ClassVar[bool] = False
+    needs_edge_weight: ClassVar[bool] = True  # else it is None where it is not given
     edge_dim: int | None = None
 
     def prepare(
         self,
         x: Tensor,
-        edge_index: Tensor | Neighbours,
+        edge_index: Tensor | Neighbours | PreparedEdges,
         edge_weight: Tensor | None = None,
         edge_attr: Tensor | None = None,
-    ) -> Any:
+    ) -> PreparedEdges:
         """The edges as :meth:`forward` takes them in place of ``edge_index``; checked.
 
         Args:
             x: Node features, of which the number and the type count ``[N, F]``.
-            edge_index: ``[2, E]``, an ``EdgeIndex`` or :class:`~ifmixup.nn.Neighbours`.
-            edge_weight: ``[E]``; None: every edge has weight 1.
+            edge_index: ``[2, E]``, an ``EdgeIndex`` or :class:`~ifmixup.nn.Neighbours`; what is
+                prepared already stays as it is.
+            edge_weight: ``[E]``, not negative; None: every edge has weight 1.
             edge_attr: ``[E, edge_dim]``, for a layer that was made with ``edge_dim``.
         """
+        if isinstance(edge_index, PreparedEdges):
+            return edge_index
         check_edges(x, edge_index, edge_weight, edge_attr, self.edge_dim)
         if not isinstance(edge_index, Neighbours):
             edge_index = Neighbours.of(edge_index, x.size(0))
@@ -54,19 +65,15 @@ class WeightedConv(nn.Module, ABC):
         dtype = x.dtype if x.dtype.itemsize > 2 else torch.float32
         if edge_weight is not None:
             edge_weight = edge_index.sort(edge_weight.to(dtype))
+        elif self.needs_edge_weight:
+            edge_weight = torch.ones(edge_index.num_edges, dtype=dtype, device=x.device)
         if edge_attr is not None:
             edge_attr = edge_index.sort(edge_attr)
-        return self._prepare(edge_index, edge_weight, edge_attr, dtype)
+        return self._prepare(edge_index, edge_weight, edge_attr)
 
-    @abstractmethod
-    def _prepare(
-        self,
-        neighbours: Neighbours,
-        edge_weight: Tensor | None,
-        edge_attr: Tensor | None,
-        dtype: torch.dtype,
-    ) -> Any:
+    def _prepare(self, neighbours: Neighbours, edge_weight: Any, edge_attr: Any) -> PreparedEdges:
         """The same; weights and attributes come in the order of ``neighbours``."""
+        return PreparedEdges(neighbours, edge_weight, edge_attr)
 
 
 class Layer(nn.Module):
@@ -75,13 +82,7 @@ class Layer(nn.Module):
     .. math::
         \mathbf{h}' = \mathrm{ReLU}(\mathrm{norm}(\mathrm{conv}(\mathbf{h}))) \; [+ S \mathbf{h}]
 
-    Args:
-        conv: Maps ``(h, edges)`` to ``[N, out_channels]``.
-        in_channels: The width of ``h``.
-        out_channels: The width of the result.
-        norm: ``"none"`` or ``"batch"``.
-        skip: Whether to add the skip connection; :math:`S` is the identity, or a linear map
-            where the widths differ.
+    With ``skip``, :math:`S` is the identity, or a linear map where the widths differ.
     """
 
     def __init__(
@@ -90,35 +91,14 @@ class Layer(nn.Module):
         super().__init__()
         self.conv = conv
         self.norm = make_norm(norm, out_channels)
-        self.has_skip = skip
-        self.skip: nn.Module | None = None
+        self.skip: nn.Module | None = nn.Identity() if skip else None
         if skip and in_channels != out_channels:
             self.skip = nn.Linear(in_channels, out_channels, bias=False)
 
     def forward(self, h: Tensor, edges: Any) -> Tensor:
         """Map ``h`` ``[N, in_channels]`` to ``[N, out_channels]``."""
         out = self.norm(self.conv(h, edges)).relu_()  # nobody else sees what relu_ overwrites
-        if not self.has_skip:
-            return out
-        return out + (h if self.skip is None else self.skip(h))
-
-
-class LastHead(nn.Sequential):
-    """A dense layer, ReLU, dropout and a linear layer on the last layer's readout.
-
-    Args:
-        hidden_channels: The width of the readout and of the dense layer.
-        out_channels: The number of classes.
-        dropout: The share of the dense layer's outputs set to zero while training.
-    """
-
-    def __init__(self, hidden_channels: int, out_channels: int, dropout: float) -> None:
-        super().__init__(
-            nn.Linear(hidden_channels, hidden_channels),
-            nn.ReLU(),
-            nn.Dropout(dropout),
-            nn.Linear(hidden_channels, out_channels),
-        )
+        return out if self.skip is None else out + self.skip(h)
 
 
 class SumHead(nn.Module):
@@ -126,11 +106,6 @@ class SumHead(nn.Module):
 
     .. math::
         \sum_k \mathrm{dropout}(W^k \mathbf{h}_G^k + \mathbf{b}^k)
-
-    Args:
-        widths: The width of each readout; they come concatenated.
-        out_channels: The number of classes.
-        dropout: The share of each linear layer's outputs set to zero while training.
     """
 
     def __init__(self, widths: list[int], out_channels: int, dropout: float) -> None:
@@ -146,7 +121,7 @@ class SumHead(nn.Module):
         return torch.stack(logits).sum(dim=0)
 
 
-class GraphModel(nn.Module):
+class GraphModel(nn.Module, ABC):
     """A graph classifier that reads edge weights and node weights.
 
     Edges are directed as in PyG: messages flow from ``edge_index[0]`` to ``edge_index[1]``.
@@ -155,7 +130,6 @@ class GraphModel(nn.Module):
     neither in READOUT nor in batch norm.
 
     Args:
-        conv: Makes the convolution of one layer from its input and output width.
         in_channels: The width of the node features.
         hidden_channels: The width of every layer.
         num_layers: The number of layers.
@@ -165,27 +139,26 @@ class GraphModel(nn.Module):
         norm: ``"batch"`` for batch norm in every layer, or ``"none"``.
         jk: ``"last"`` classifies the last layer's readout; ``"sum"`` (jumping knowledge) puts a
             linear head on the readout of the input and of every layer, and sums the logits.
-        skip: Whether a skip connection goes around every layer.
-        edge_dim: The width of ``edge_attr``, or ``None`` if the model does not read it.
     """
 
     adds_repeated_edges: ClassVar[bool] = True
     supports_edge_weight: ClassVar[bool] = True
+    #: Whether a skip connection goes around every layer.
+    skip: ClassVar[bool] = False
+    #: The width of ``edge_attr``; None if the model does not read it.
+    edge_dim: int | None = None
 
     def __init__(
         self,
-        conv: Callable[[int, int], WeightedConv],
         in_channels: int,
         hidden_channels: int,
         num_layers: int,
         out_channels: int,
         *,
-        dropout: float,
-        readout: ReadoutName,
-        norm: NormName,
-        jk: Jump,
-        skip: bool = False,
-        edge_dim: int | None = None,
+        dropout: float = 0.0,
+        readout: ReadoutName = "sum",
+        norm: NormName = "batch",
+        jk: Jump = "last",
     ) -> None:
         super().__init__()
         for kind, given, allowed in (
@@ -200,19 +173,28 @@ class GraphModel(nn.Module):
         if not 0 <= dropout <= 1:
             raise InputError(f"dropout is {dropout}, but it is a share: from 0 to 1.")
 
-        self.readout, self.jk, self.edge_dim = readout, jk, edge_dim
+        self.readout, self.norm, self.jk = readout, norm, jk
         self.in_channels, self.hidden_channels = in_channels, hidden_channels
         self.num_layers, self.out_channels = num_layers, out_channels
         widths = [in_channels] + [hidden_channels] * num_layers
         self.layers = nn.ModuleList(
-            Layer(conv(before, after), before, after, norm, skip=skip)
+            Layer(self.init_conv(before, after), before, after, norm, skip=self.skip)
             for before, after in pairwise(widths)
         )
         self.head: nn.Module
-        if jk == "last":
-            self.head = LastHead(hidden_channels, out_channels, dropout)
-        else:
+        if jk == "sum":
             self.head = SumHead(widths, out_channels, dropout)
+        else:
+            self.head = nn.Sequential(
+                nn.Linear(hidden_channels, hidden_channels),
+                nn.ReLU(),
+                nn.Dropout(dropout),
+                nn.Linear(hidden_channels, out_channels),
+            )
+
+    @abstractmethod
+    def init_conv(self, in_channels: int, out_channels: int) -> WeightedConv:
+        """The convolution of one layer."""
 
     def extra_repr(self) -> str:
         """The options of the model as a whole, for ``repr``."""
@@ -254,17 +236,16 @@ class GraphModel(nn.Module):
         Returns:
             Logits ``[B, C]``.
         """
-        return self.classify(
-            self.embed(
-                x,
-                edge_index,
-                edge_weight,
-                batch,
-                edge_attr=edge_attr,
-                node_weight=node_weight,
-                batch_size=batch_size,
-            )
+        h = self.embed(
+            x,
+            edge_index,
+            edge_weight,
+            batch,
+            edge_attr=edge_attr,
+            node_weight=node_weight,
+            batch_size=batch_size,
         )
+        return self.classify(h)
 
     def embed(
         self,
@@ -282,8 +263,7 @@ class GraphModel(nn.Module):
     ) -> Tensor:
         """The graph representations: the part of ``forward`` up to and with READOUT.
 
-        The arguments are those of :meth:`forward`, and three more to continue from node states, as
-        methods that mix hidden states do:
+        The arguments are those of :meth:`forward`, and three more for methods that mix node states:
 
         .. code-block:: python
 
@@ -294,9 +274,8 @@ class GraphModel(nn.Module):
             logits = model.classify(h)
 
         Args:
-            start: The first layer to run; ``x`` are the node states before it.
-            earlier: The readouts of the states before ``x``, from :meth:`encode_with_readouts`
-                ``[B, D']``. Only ``jk="sum"`` needs them; ``jk="last"`` takes its ``[B, 0]``.
+            start: The first layer to run; with it ``x`` are the node states before that layer.
+            earlier: The readouts of the states before ``x``, which ``jk="sum"`` needs ``[B, D']``.
             scaled: Whether ``x`` is scaled by ``node_weight`` already, as the features of mixed
                 graphs and mixed node states are. READOUT does not scale such rows again.
 
@@ -304,14 +283,10 @@ class GraphModel(nn.Module):
             ``[B, hidden_channels]``; with ``jk="sum"`` the readouts of the input and of all layers
             side by side, ``[B, in_channels + num_layers * hidden_channels]``.
         """
-        size, weight = num_graphs(batch, batch_size), NodeWeight.of(node_weight)
-        h, readouts = self._run(
-            x, edge_index, edge_weight, batch, edge_attr, weight, start, None, scaled, size
-        )
-        readouts.append(self._pool(h, batch, size, weight, scaled and start == self.num_layers))
+        edges, size = (edge_index, edge_weight, edge_attr), num_graphs(batch, batch_size)
+        _, readouts = self._run(x, edges, batch, node_weight, start, None, size, scaled=scaled)
         if self.jk == "sum":
-            if earlier is not None:
-                readouts.insert(0, earlier)
+            readouts = readouts if earlier is None else [earlier, *readouts]
             wanted = self.in_channels + self.num_layers * self.hidden_channels
             found = sum(each.size(1) for each in readouts)
             if found != wanted:
@@ -338,29 +313,17 @@ class GraphModel(nn.Module):
         edge_attr: Tensor | None = None,
         node_weight: Tensor | None = None,
     ) -> Tensor:
-        """The node states between two layers.
+        """The node states between two layers ``[N, hidden_channels]``.
 
         ``encode(x, ..., stop=k)`` runs the first k layers; ``encode(h, ..., start=k)`` continues
-        from their result.
+        from their result. The other arguments are those of :meth:`forward`.
 
         Args:
-            x: Node features ``[N, in_channels]``, or with ``start`` the states before that layer
-                ``[N, hidden_channels]``.
-            edge_index: As in :meth:`forward`.
-            edge_weight: As in :meth:`forward`.
-            batch: As in :meth:`forward`.
             start: The first layer to run, counted from 0.
             stop: The first layer not to run; None runs all.
-            edge_attr: As in :meth:`forward`.
-            node_weight: As in :meth:`forward`; batch norm reads it.
-
-        Returns:
-            ``[N, hidden_channels]``
         """
-        weight = NodeWeight.of(node_weight)
-        return self._run(
-            x, edge_index, edge_weight, batch, edge_attr, weight, start, stop, True, None
-        )[0]
+        edges = (edge_index, edge_weight, edge_attr)
+        return self._run(x, edges, batch, node_weight, start, stop)[0]
 
     def encode_with_readouts(
         self,
@@ -369,40 +332,38 @@ class GraphModel(nn.Module):
         edge_weight: Tensor | None = None,
         batch: Tensor | None = None,
         *,
-        start: int = 0,
         stop: int | None = None,
         edge_attr: Tensor | None = None,
         node_weight: Tensor | None = None,
         batch_size: int | None = None,
-        scaled: bool = True,
     ) -> tuple[Tensor, Tensor]:
         """What :meth:`encode` gives, and what ``jk="sum"`` needs of the states before it.
 
         Returns:
-            The node states ``[N, hidden_channels]``, and the readouts of the states before them
-            from ``start`` on, side by side, which :meth:`embed` takes as ``earlier``: ``[B, D']``,
-            and ``[B, 0]`` with ``jk="last"``.
+            The node states ``[N, hidden_channels]``, and the readouts of the states before them,
+            side by side, which :meth:`embed` takes as ``earlier``: ``[B, D']``, and ``[B, 0]`` with
+            ``jk="last"``.
         """
-        size, weight = num_graphs(batch, batch_size), NodeWeight.of(node_weight)
-        h, readouts = self._run(
-            x, edge_index, edge_weight, batch, edge_attr, weight, start, stop, scaled, size
-        )
+        edges, size = (edge_index, edge_weight, edge_attr), num_graphs(batch, batch_size)
+        h, (*readouts, _) = self._run(x, edges, batch, node_weight, 0, stop, size)
         return h, torch.cat(readouts, dim=-1) if readouts else h.new_empty(size, 0)
 
     def _run(
         self,
         x: Tensor,
-        edge_index: Tensor | Neighbours,
-        edge_weight: Tensor | None,
+        given: tuple[Any, ...],
         batch: Tensor | None,
-        edge_attr: Tensor | None,
-        node_weight: NodeWeight | None,
+        node_weight: Tensor | None,
         start: int,
         stop: int | None,
-        scaled: bool,
-        size: int | None,
+        size: int | None = None,
+        *,
+        scaled: bool = True,
     ) -> tuple[Tensor, list[Tensor]]:
-        """The state after the last layer, and the readouts of those before, for ``jk="sum"``."""
+        """The states after the last layer, and for ``size`` graphs the readouts that ``jk`` needs.
+
+        Mixed features and mixed states, which come in, are ``scaled`` by their node weight already.
+        """
         stop = self.num_layers if stop is None else stop
         if not 0 <= start <= stop <= self.num_layers:
             raise InputError(
@@ -410,26 +371,18 @@ class GraphModel(nn.Module):
                 f"0 <= start <= stop <= {self.num_layers}."
             )
         width = self.hidden_channels if start > 0 else self.in_channels
-        check_nodes(x, batch, width, None if node_weight is None else node_weight.weight)
+        check_nodes(x, batch, width, node_weight)
+        weights = NodeWeight.of(node_weight)
+        node_weight = None if weights is None else weights.weight
         # Worked out once, not in every layer.
         conv: Any = self.layers[0].conv
-        edges = conv.prepare(x, edge_index, edge_weight, edge_attr)
+        edges = conv.prepare(x, *given)
         h, readouts = x, []
-        with weigh_nodes(self.layers, node_weight):
-            for index in range(start, stop):
-                if size is not None and self.jk == "sum":
-                    given = scaled and index == start
-                    readouts.append(self._pool(h, batch, size, node_weight, given))
-                h = self.layers[index](h, edges)
+        pool = partial(READOUTS[self.readout], batch=batch, size=size, node_weight=node_weight)
+        with weigh_nodes(self.layers, weights):
+            for index in range(start, stop + 1):
+                if size is not None and (self.jk == "sum" or index == stop):
+                    readouts.append(pool(h, scaled=scaled and index == start))
+                if index < stop:
+                    h = self.layers[index](h, edges)
         return h, readouts
-
-    def _pool(
-        self,
-        h: Tensor,
-        batch: Tensor | None,
-        size: int,
-        node_weight: NodeWeight | None,
-        scaled: bool,
-    ) -> Tensor:
-        weight = None if node_weight is None else node_weight.weight
-        return READOUTS[self.readout](h, batch, size, node_weight=weight, scaled=scaled)

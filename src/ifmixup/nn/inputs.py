@@ -12,12 +12,14 @@ import torch_geometric.nn as pyg
 from torch import Tensor, nn
 from torch_geometric.data import Data
 
-from ifmixup.components import user_code
+from ifmixup.edges import shape_of
 from ifmixup.errors import InputError, ModelError
 from ifmixup.graphs import Graphs
 from ifmixup.nn.aggregate import Neighbours
+from ifmixup.source_code import user_code
 
 Call = Callable[[nn.Module, Any], Any]
+_POSITIONAL = ("x", "edge_index", "edge_weight", "batch")
 CALL_HINT = "check_model(model, batch, call=lambda model, batch: model(batch.x, ...))"
 
 
@@ -48,14 +50,14 @@ class GraphsModel:
 
     def __call__(self, graphs: Graphs) -> Tensor:
         """The logits ``[B, C]``."""
-        out = self._call(self.model, "forward", self._named, graphs)
+        out = self._call(self.model, "forward", self._named, graphs, {})
         if not self._is_ours:
             self._check_rows(out, graphs)
         return out
 
     def embed(self, graphs: Graphs, **options: Any) -> Tensor:
         """The graph representations ``[B, D]``, from a model that has ``embed``."""
-        return self._part("embed", graphs, **options)
+        return self._part("embed", graphs, options)
 
     def classify(self, h: Tensor) -> Tensor:
         """From what :meth:`embed` gives to logits ``[B, C]``."""
@@ -63,34 +65,22 @@ class GraphsModel:
         with user_code(f"{type(self._inner).__name__}.classify", type(self._inner)):
             return function(h)
 
-    def encode(
-        self, graphs: Graphs, *, start: int = 0, stop: int | None = None, **options: Any
-    ) -> Tensor:
-        """The node states ``[N, hidden_channels]`` between two layers.
+    def encode(self, graphs: Graphs, **options: Any) -> Tensor:
+        """The node states ``[N, hidden_channels]`` between layers ``start`` and ``stop``.
 
         With ``start``, the ``x`` of ``graphs`` are the node states before that layer.
         """
-        return self._part("encode", graphs, start=start, stop=stop, **options)
+        return self._part("encode", graphs, options)
 
-    def encode_with_readouts(
-        self, graphs: Graphs, *, start: int = 0, stop: int | None = None
-    ) -> tuple[Tensor, Tensor]:
+    def encode_with_readouts(self, graphs: Graphs, **options: Any) -> tuple[Tensor, Tensor]:
         """What :meth:`encode` gives, and the earlier readouts that :meth:`embed` takes."""
-        return self._part("encode_with_readouts", graphs, start=start, stop=stop)
+        return self._part("encode_with_readouts", graphs, options)
 
     def inputs(self, graphs: Graphs) -> dict[str, Any]:
         """What the model's ``forward`` is given, by name; the first four go by position."""
         return self._inputs(graphs, self._named)
 
-    def call(self, inputs: dict[str, Any]) -> Tensor:
-        """The logits of graphs whose :meth:`inputs` were kept, because they are met every epoch."""
-        x, edge_index, edge_weight, batch, *rest = inputs.values()
-        out: Tensor = self.model(
-            x, edge_index, edge_weight, batch, **dict(zip(list(inputs)[4:], rest, strict=True))
-        )
-        return out
-
-    def _inputs(self, graphs: Graphs, named: set[str]) -> dict[str, Any]:
+    def _inputs(self, graphs: Graphs, named: list[str]) -> dict[str, Any]:
         edge_index: Tensor | Neighbours = graphs.edge_index
         if self._is_ours and self.undirected:
             edge_index = Neighbours.mirrored(graphs.edge_index, graphs.num_nodes)
@@ -100,29 +90,24 @@ class GraphsModel:
             "edge_weight": graphs.edges.get("edge_weight"),
             "batch": graphs.node_graph,
         }
-        edge_attr, node_weight = graphs.edges.get("edge_attr"), graphs.nodes.get("node_weight")
-        takes_attr = "edge_attr" in named
-        if self._is_ours:
-            takes_attr = self._inner.edge_dim is not None
-            if "batch_size" in named:
-                found["batch_size"] = graphs.num_graphs
-        if takes_attr and edge_attr is not None:
-            found["edge_attr"] = edge_attr
-        if self.node_weight and "node_weight" in named and node_weight is not None:
-            found["node_weight"] = node_weight
-        return found
+        reads_attr = not self._is_ours or self._inner.edge_dim is not None
+        optional = {
+            "edge_attr": graphs.edges.get("edge_attr") if reads_attr else None,
+            "node_weight": graphs.nodes.get("node_weight") if self.node_weight else None,
+            "batch_size": graphs.num_graphs if self._is_ours else None,
+        }
+        given = {name: value for name, value in optional.items() if value is not None}
+        return found | {name: value for name, value in given.items() if name in named}
 
-    def _call(self, function: Any, name: str, named: set[str], graphs: Graphs, **more: Any) -> Any:
-        x, edge_index, edge_weight, batch, *rest = (inputs := self._inputs(graphs, named)).values()
-        keywords = dict(zip(list(inputs)[4:], rest, strict=True))
-        if self._is_ours:
-            return function(x, edge_index, edge_weight, batch, **keywords, **more)
+    def _call(self, function: Any, name: str, named: list[str], graphs: Graphs, more: Any) -> Any:
+        inputs = self._inputs(graphs, named)
+        first = [inputs.pop(each) for each in _POSITIONAL]
         with user_code(f"{type(self._inner).__name__}.{name}", type(self._inner)):
-            return function(x, edge_index, edge_weight, batch, **keywords, **more)
+            return function(*first, **inputs, **more)
 
-    def _part(self, name: str, graphs: Graphs, **options: Any) -> Any:
+    def _part(self, name: str, graphs: Graphs, options: dict[str, Any]) -> Any:
         function = self._find(name)
-        return self._call(function, name, _named_arguments(function), graphs, **options)
+        return self._call(function, name, _named_arguments(function), graphs, options)
 
     def _find(self, name: str) -> Any:
         found = getattr(self._inner, name, None)
@@ -159,38 +144,34 @@ def unwrap(model: nn.Module) -> nn.Module:
             return model
 
 
-def forward_names(model: nn.Module) -> set[str]:
+def forward_names(model: nn.Module) -> list[str]:
     """The names of the arguments that a model's ``forward`` takes."""
     if isinstance(model, pyg.Sequential):  # whose forward may be (*args, **kwargs)
-        return set(model.signature.param_dict)
+        return list(model.signature.param_dict)
     return _named_arguments(model.forward)
 
 
-def _named_arguments(function: Any) -> set[str]:
+def _named_arguments(function: Any) -> list[str]:
     parameters = inspect.signature(function).parameters.values()
-    return {p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)}
+    return [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
 
 
 def find_call(model: nn.Module, batch: Data, advice: str) -> tuple[Call, str]:
     """How to call a model with a batch of PyG's, by the names in its ``forward``; and in words.
 
     Each parameter gets what the batch has under its name, a ``forward(data)`` the batch itself.
-
-    Args:
-        model: The model.
-        batch: The graphs; they have ``edge_weight``.
-        advice: What to do with a model that takes no edge weights, for the error.
+    The ``advice`` is for the error where a model takes no edge weights.
     """
     parameters = inspect.signature(model.forward).parameters.values()
-    names = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    names = _named_arguments(model.forward)
     needed = [p.name for p in parameters if p.name in names and p.default is p.empty]
     takes_any = any(p.kind is p.VAR_POSITIONAL for p in parameters)
     shown = f"forward({', '.join(names)})"
 
     by_position = names[3:4] == ["batch"] and not {"edge_weight", "edge_attr"} & set(names)
     if (not names and takes_any) or (by_position and set(needed) <= set(names[:4])):
-        four = ("x", "edge_index", "edge_weight", "batch")
-        return lambda m, b: m(*(b.get(name) for name in four)), f"model({', '.join(four)})"
+        called = f"model({', '.join(_POSITIONAL)})"
+        return lambda m, b: m(*(b.get(name) for name in _POSITIONAL)), called
     if len(needed) == 1 and "edge_index" not in names and "edge_weight" not in names:
         return lambda m, b: m(b), "model(batch)"
 
@@ -241,21 +222,15 @@ def check_nodes(
         )
     if x.dim() != 2 or x.size(1) != width or not x.is_floating_point():
         raise InputError(
-            f"x is {_describe(x)}, but the model was made for floating-point node features "
+            f"x is {shape_of(x)}, but the model was made for floating-point node features "
             f"[N, {width}]."
         )
     if batch is not None and batch.shape != x.shape[:1]:
         raise InputError(
-            f"batch is {_describe(batch)}, but needs one graph number for each of the "
+            f"batch is {shape_of(batch)}, but needs one graph number for each of the "
             f"{x.size(0)} nodes."
         )
-    if node_weight is not None and (
-        node_weight.shape != x.shape[:1] or not node_weight.is_floating_point()
-    ):
-        raise InputError(
-            f"node_weight is {_describe(node_weight)}, but needs one floating-point weight for "
-            f"each of the {x.size(0)} nodes."
-        )
+    _check_weights("node_weight", node_weight, f"{x.size(0)} nodes.", x.size(0))
 
 
 def check_edges(
@@ -287,16 +262,11 @@ def check_edges(
             "edge_index [2, E] and edge_weight [E] instead of a sparse matrix."
         )
     elif edge_index.dim() != 2 or edge_index.size(0) != 2:
-        raise InputError(f"edge_index is {_describe(edge_index)}, but needs the shape [2, E].")
+        raise InputError(f"edge_index is {shape_of(edge_index)}, but needs the shape [2, E].")
     else:
         num_edges = edge_index.size(1)
-    if edge_weight is not None and (
-        edge_weight.shape != (num_edges,) or not edge_weight.is_floating_point()
-    ):
-        raise InputError(
-            f"edge_weight is {_describe(edge_weight)}, but needs one floating-point weight for "
-            f"each of the {num_edges} edges. (The batch vector is a model's fourth argument.)"
-        )
+    hint = " (The batch vector is a model's fourth argument.)"
+    _check_weights("edge_weight", edge_weight, f"{num_edges} edges.{hint}", num_edges)
     if edge_attr is None:
         if edge_dim is not None:
             raise InputError(
@@ -310,10 +280,14 @@ def check_edges(
         )
     elif edge_attr.shape != (num_edges, edge_dim) or not edge_attr.is_floating_point():
         raise InputError(
-            f"edge_attr is {_describe(edge_attr)}, but the model was made for floating-point "
+            f"edge_attr is {shape_of(edge_attr)}, but the model was made for floating-point "
             f"attributes [{num_edges}, {edge_dim}]."
         )
 
 
-def _describe(tensor: Tensor) -> str:
-    return f"{str(tensor.dtype).removeprefix('torch.')} {list(tensor.shape)}"
+def _check_weights(name: str, weight: Tensor | None, of_what: str, count: int) -> None:
+    if weight is not None and (weight.shape != (count,) or not weight.is_floating_point()):
+        raise InputError(
+            f"{name} is {shape_of(weight)}, but needs one floating-point weight for each of the "
+            f"{of_what}"
+        )

@@ -115,8 +115,7 @@ def _ranks(x: Tensor) -> Tensor:
     return (bits ^ ((bits >> 31) & 0x7FFFFFFF)).long() + 2**31
 
 
-Readout = Callable[..., Tensor]
-READOUTS: dict[str, Readout] = {
+READOUTS: dict[str, Callable[..., Tensor]] = {
     "mean": global_mean_pool,
     "sum": global_add_pool,
     "max": global_max_pool,
@@ -124,12 +123,7 @@ READOUTS: dict[str, Readout] = {
 
 
 def num_graphs(batch: Tensor | None, batch_size: int | None) -> int:
-    """How many graphs there are, read off ``batch`` (a device sync) only if it is not given.
-
-    Args:
-        batch: The graph each node belongs to ``[N]``, or ``None`` for a single graph.
-        batch_size: The number of graphs, where it is known.
-    """
+    """``batch_size``; where it is not given, it is read off ``batch`` ``[N]`` (a device sync)."""
     if batch is None:
         if batch_size not in (None, 1):
             raise InputError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, fields
 
 import torch
@@ -34,9 +35,13 @@ def dataset_rows(
 
     Nothing is downloaded.
     """
-    found = {name: _row_of(name, root) for name in NAMES}
-    missing = [name for name, row in found.items() if row is None]
-    return [row for row in found.values() if row is not None], missing
+    rows = []
+    for name in NAMES:
+        with suppress(DatasetError):
+            if find(name, root) is not None:
+                rows.append(_row(statistics(load(name, root))))
+    there = {row[0] for row in rows}
+    return rows, [name for name in NAMES if name not in there]
 
 
 def rich_table(root: str | os.PathLike[str] | None = None) -> Table:
@@ -53,13 +58,9 @@ def rich_table(root: str | os.PathLike[str] | None = None) -> Table:
 
 @dataclass(frozen=True)
 class GraphSizes:
-    """The sizes of the graphs of a dataset, before and after mixing each with a random partner.
+    """The sizes of the G graphs of a dataset, before and after mixing each with a random partner.
 
-    Attributes:
-        nodes: Before, ``[G]``.
-        mixed_nodes: After, ``[G]``.
-        edges: Before, both directions counted, ``[G]``.
-        mixed_edges: After, ``[G]``.
+    Each is ``[G]``; edges are counted in both directions.
     """
 
     nodes: Tensor
@@ -96,28 +97,12 @@ def sizes_table(name: str, sizes: GraphSizes) -> Table:
     return table
 
 
-def _row_of(name: str, root: str | os.PathLike[str] | None) -> tuple[str, ...] | None:
-    if find(name, root) is None:
-        return None
-    try:
-        return _row(statistics(load(name, root)))
-    except DatasetError:
-        return None
-
-
 def _row(ours: Statistics) -> tuple[str, ...]:
-    printed = published_statistics()[ours.name]
-    return (
-        ours.name,
-        _beside(str(ours.graphs), str(printed["graphs"])),
-        _beside(f"{ours.mean_nodes:.1f}", f"{printed['mean_nodes']:.1f}"),
-        _beside(f"{ours.mean_edges:.1f}", f"{printed['mean_edges']:.1f}"),
-        _beside(
-            str(ours.features), "–" if printed["features"] is None else str(printed["features"])
-        ),
-        _beside(str(ours.classes), str(printed["classes"])),
-    )
-
-
-def _beside(ours: str, printed: str) -> str:
-    return ours if ours == printed else f"{ours} ({printed})"
+    cells = [ours.name]
+    for name, printed in published_statistics()[ours.name].items():
+        mine, theirs = (
+            f"{value:.1f}" if isinstance(value, float) else "–" if value is None else str(value)
+            for value in (getattr(ours, name), printed)
+        )
+        cells.append(mine if mine == theirs else f"{mine} ({theirs})")
+    return tuple(cells)

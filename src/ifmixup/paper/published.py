@@ -11,11 +11,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Published:
-    """An accuracy of the paper: over 3 runs of 10-fold cross-validation.
-
-    Attributes:
-        mean: The mean.
-        std: The standard deviation; None where it is misprinted.
+    """An accuracy of the paper over 3 runs of 10-fold cross-validation; no deviation where it is
+    misprinted.
     """
 
     mean: float

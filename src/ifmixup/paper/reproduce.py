@@ -18,7 +18,7 @@ from ifmixup.errors import InputError, unknown_name
 from ifmixup.paper.experiments import EXPERIMENTS, Experiment, Variant, find
 from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine, Task
-from ifmixup.study.grid import PAPER_GRID, check_names, expand
+from ifmixup.study.grid import PAPER_GRID, check_names, expand, without_set
 from ifmixup.study.halving import NOTE, halve
 from ifmixup.study.run import Runner, check_study
 from ifmixup.study.splits import Splits, make_splits
@@ -37,15 +37,8 @@ _TIMED_STEPS = 6  # of a training, for the estimate
 
 @dataclass(frozen=True)
 class Scale:
-    """The size of an experiment.
-
-    Attributes:
-        name: Its name in ``--scale``.
-        repeats: The number of cross-validations.
-        folds: How many of the ten folds of each are run.
-        epochs: The number of epochs.
-        graphs: The maximum number of graphs of each dataset, with the same share of each class;
-            None: all.
+    """The size of an experiment: how many of the ten folds of each repeat are run, and on how many
+    graphs of each dataset at most, with the same share of each class (None: all).
     """
 
     name: str
@@ -74,13 +67,7 @@ def scale_of(name: str) -> Scale:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is to be run.
-
-    Attributes:
-        studies: One study per experiment.
-        data: Every dataset of theirs, with its folds.
-        search: ``none``, ``grid`` or ``halving``.
-    """
+    """What is to be run: one study per experiment, on every dataset of theirs with its folds."""
 
     studies: tuple[Study, ...]
     data: tuple[tuple[PackedDataset, Splits], ...]
@@ -104,21 +91,20 @@ def plan(
     root: str | os.PathLike[str] | None = None,
     changes: Mapping[str, Any] | None = None,
 ) -> Plan:
-    """The studies of experiments, and their data.
+    """The studies of experiments, or of ``all``, and their data.
 
     Args:
         names: Names of experiments, or ``all``.
         scale: The size.
         datasets: Only these of their datasets; None: all.
         variants: Only these of their variants, such as ``none`` and ``ifmixup``; None: all.
-        protocols: ``paper``, ``last`` (which share their runs) and ``holdout``.
+        protocols: As for :func:`ifmixup.compare`, and so are ``seed`` and ``root``.
         search: ``none`` takes the recommended settings, ``grid`` and ``halving`` choose from the
             paper's grid.
-        seed: Seeds folds and runs.
-        root: The folder of the datasets.
         changes: Settings and options by name, for every variant that has them, such as
             ``weight_decay``. What a variant itself changes goes first.
     """
+    changes = changes or {}
     if search not in SEARCHES:
         raise unknown_name("search", search, SEARCHES)
     chosen = list(EXPERIMENTS.values()) if "all" in names else [find(name) for name in names]
@@ -132,7 +118,7 @@ def plan(
     for name in variants or ():
         if name not in known:
             raise unknown_name("variant", name, known)
-    _check_changes(changes or {}, chosen)
+    _check_changes(changes, chosen)
     data: dict[str, tuple[PackedDataset, Splits]] = {}
     studies = []
     for experiment in chosen:
@@ -144,15 +130,20 @@ def plan(
             if name not in data:
                 dataset = packed(name, scale.graphs, root)
                 data[name] = dataset, _splits(dataset, scale, seed)
-            for protocol in dict.fromkeys(protocols):
+            wanted_protocols = [experiment.protocol] if experiment.protocol else protocols
+            for protocol in dict.fromkeys(wanted_protocols):
                 for variant in mine:
                     trial = make_trial(
-                        resolve("model", variant.model),
-                        resolve("method", variant.method),
                         *data[name],
-                        _candidates(variant, data[name][0], scale.epochs, search, changes or {}),
+                        _candidates(
+                            variant,
+                            data[name][0],
+                            scale.epochs,
+                            "grid" if experiment.grid else search,
+                            changes,
+                        ),
                         protocol=protocol,
-                        seed=seed,
+                        seed=seed + variant.seed,
                         name=variant.name,
                         against=variant.against,
                     )
@@ -164,7 +155,7 @@ def plan(
                 "graphs": scale.graphs,
                 "search": search,
                 "seed": seed,
-                **dict(sorted((changes or {}).items())),
+                **dict(sorted(changes.items())),
             }
             title = f"{experiment.name}: {experiment.title}"
             studies.append(Study(experiment.name, title, "accuracy", tuple(trials), config=config))
@@ -244,18 +235,10 @@ def reproduce(
     retry_failed: bool = False,
     progress: bool = True,
 ) -> list[Comparison]:
-    """Run what a folder does not have yet, and compare.
+    """Run what a folder does not have yet, and compare, as :func:`ifmixup.compare` does.
 
-    Args:
-        plan: What to run.
-        folder: Where runs and studies are stored; a run that is there is not run again. An
-            experiment that the folder has a part of already is continued.
-        engine: Where runs execute.
-        retry_failed: Run again what failed before.
-        progress: Whether to show the progress.
-
-    Returns:
-        The experiments as the folder has them now, in the order of the plan.
+    An experiment that the folder has a part of already is continued. The experiments are returned
+    as the folder has them then, in the order of the plan.
     """
     with Store(folder) as store:
         runner = Runner(store, engine, plan.data, retry_failed=retry_failed, progress=progress)
@@ -278,14 +261,9 @@ def reproduce(
 
 
 def estimate(tasks: Iterable[Task], data: PackedDataset, workers: int) -> float:
-    """About how many seconds runs will take.
+    """About how many seconds runs will take, all on ``data`` and so many at the same time.
 
     For each kind of run a few steps are timed, after one epoch to warm up, and multiplied.
-
-    Args:
-        tasks: The runs, all on ``data``.
-        data: The packed dataset.
-        workers: How many run at the same time.
     """
     seconds_per_graph: dict[tuple[Any, ...], float] = {}
     total = 0.0
@@ -336,12 +314,7 @@ def _candidates(
     model, method = resolve("model", variant.model), resolve("method", variant.method)
     given = {**changes, **variant.changes}
     start = starting_point(data, model, method, {**given, "epochs": epochs})
-    # what was set is not chosen from the grid
-    grid = {
-        names: values
-        for names, values in PAPER_GRID.items()
-        if search != "none" and not set(names.split(",")) & set(given)
-    }
+    grid = {} if search == "none" else without_set(PAPER_GRID, given)
     return expand(start.settings, start.model, start.method, grid)
 
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from ifmixup.paper.experiments import EXPERIMENTS
+from ifmixup.paper.experiments import EXPERIMENTS, WHOLE_NODES
 from ifmixup.paper.published import Published, published
 from ifmixup.paper.reproduce import experiment_of
 from ifmixup.study.comparison import OPTIMISTIC, Comparison, Row, metric_title, notes
 from ifmixup.study.statistics import HELPS, HURTS, signed_rank
 from ifmixup.study.study import Study, Trial
-from ifmixup.study.table import UNKNOWN, Table, percent
+from ifmixup.study.table import UNKNOWN, Table, grouped_table, percent
 from ifmixup.training.task import is_fraction
 
 if TYPE_CHECKING:
@@ -41,13 +41,7 @@ _Pair = tuple[Row, Row]  # of none and of ifmixup
 
 @dataclass(frozen=True)
 class Line:
-    """A trial of a study, and its numbers.
-
-    Attributes:
-        trial: The trial.
-        row: Its numbers; None if no run has finished.
-        published: What the paper printed; None where it printed nothing.
-    """
+    """A trial of a study, its numbers if a run has finished, and the paper's if it printed any."""
 
     trial: Trial
     row: Row | None
@@ -67,9 +61,14 @@ def lines(comparison: Comparison) -> list[Line]:
     of_paper = experiment_of(comparison.study)
     printed = {} if of_paper is None else published(of_paper.name)
     return [
-        Line(trial, rows.get(id(trial)), printed.get((trial.dataset, trial.name)))
+        Line(trial, rows.get(id(trial)), printed.get((trial.dataset, _printed_name(trial.name))))
         for trial in comparison.study.trials
     ]
+
+
+def _printed_name(variant: str) -> str:
+    """The paper prints one number for ifMixup, which we compare with both of its readings."""
+    return "ifmixup" if variant == WHOLE_NODES else variant
 
 
 def study_table(comparison: Comparison) -> Table:
@@ -87,7 +86,8 @@ def study_table(comparison: Comparison) -> Table:
     head += ["last epoch"]
     head += ["to baseline [95 %]", "verdict"] * compared
     head += ["runs x epochs"]
-    rows = [[_text(line, name, of_paper) for name in head] for line in found]
+    texts = [_texts(line, of_paper) for line in found]
+    rows = [[each.get(name, UNKNOWN) for name in head] for each in texts]
     bold = {(i, len(names)) for i, line in enumerate(found) if line.row and line.row.best}
     starts = {i for i in range(1, len(found)) if found[i].trial.data != found[i - 1].trial.data}
     return Table(
@@ -104,8 +104,11 @@ def study_table(comparison: Comparison) -> Table:
 def table_notes(comparison: Comparison) -> list[str]:
     """What must be read with the numbers of a study."""
     rows = comparison.rows
-    said = [f"ours: {metric_title(rows)}, mean ± standard deviation over {_spread(comparison)}."]
-    said += notes(rows)
+    repeated = any(not math.isnan(row.reading.std_over_repeats) for row in rows)
+    spread = "folds"
+    if repeated and experiment_of(comparison.study) is not None:
+        spread = "repeats, as the paper's, or over folds where there is one repeat"
+    said = [f"ours: {metric_title(rows)}, mean ± standard deviation over {spread}.", *notes(rows)]
     missing = sum(line.row is None for line in lines(comparison))
     if missing:
         said.append(f"{missing} of {len(comparison.study.trials)} trials are not run yet.")
@@ -115,64 +118,44 @@ def table_notes(comparison: Comparison) -> list[str]:
 def rich_table(comparison: Comparison, only: Study | None = None) -> RichTable:
     """The table for a terminal of 80 columns: rows under the name of their dataset and protocol.
 
-    Args:
-        comparison: The study.
-        only: Show the trials of this part of the study.
+    Only the trials of a part of the study are shown if ``only`` is given.
     """
-    from rich import box
-    from rich.table import Table as RichTable
-    from rich.text import Text
+    from rich.table import Column
 
     made = study_table(comparison)
     asked = comparison.study if only is None else only
     shown = {(trial.dataset, trial.protocol, trial.name) for trial in asked.trials}
-    columns = [
+    used = [
         i
         for i, name in enumerate(made.head)
         if name not in ("dataset", "protocol", "last epoch", "verdict")
         and any(row[i] not in ("", UNKNOWN) for row in made.rows)
     ]
-    table = RichTable(
-        title=made.title,
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, 1, 0, 0),
-        caption=Text("\n".join(made.notes)),
-        caption_justify="left",
-    )
-    for i in columns:
-        name = made.head[i]
-        # only the interval may take two lines if there is no room
-        table.add_column(
-            name.replace(" [", "\n[").replace("x ", "x\n"),
-            no_wrap="[95 %]" not in name,
+    columns = [
+        Column(
+            made.head[i].replace(" [", "\n[").replace("x ", "x\n"),
+            # only the interval may take two lines if there is no room
+            no_wrap="[95 %]" not in made.head[i],
             justify="left" if i < made.names else "right",
         )
-    group = None
-    for i, trial in enumerate(comparison.study.trials):
-        if (trial.dataset, trial.protocol, trial.name) not in shown:
-            continue
-        if (trial.dataset, trial.protocol) != group:
-            if group is not None:
-                table.add_section()
-            group = (trial.dataset, trial.protocol)
-            table.add_row(Text(" ".join(group), style="bold"))
-        style = "bold" if any(at == i for at, _ in made.bold) else ""
-        table.add_row(*(Text(made.rows[i][j], style=style) for j in columns))
-    return table
+        for i in used
+    ]
+    bold = {i for i, _ in made.bold}
+    rows = [
+        (
+            (f"{trial.dataset} {trial.protocol}",),
+            [row[j] for j in used],
+            "bold" if i in bold else "",
+        )
+        for i, (trial, row) in enumerate(zip(comparison.study.trials, made.rows, strict=True))
+        if (trial.dataset, trial.protocol, trial.name) in shown
+    ]
+    return grouped_table(columns, rows, "\n".join(made.notes), made.title)
 
 
 @dataclass(frozen=True)
 class Effect:
-    """A trial against the one that it is compared with, over the datasets of a study.
-
-    Attributes:
-        name: The trial's name.
-        against: The other's.
-        protocol: The protocol of both.
-        rows: One row per dataset.
-    """
+    """A trial against the one that it is compared with, a row per dataset of a study."""
 
     name: str
     against: str
@@ -198,9 +181,9 @@ def effects(rows: Iterable[Row]) -> list[Effect]:
     """What each trial does on all datasets, in the order of the rows."""
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in rows:
-        if row.difference is not None and row.trial.against is not None:
-            key = row.trial.name, row.trial.against, row.trial.protocol
-            groups.setdefault(key, []).append(row)
+        trial = row.trial
+        if row.difference is not None and trial.against is not None:
+            groups.setdefault((trial.name, trial.against, trial.protocol), []).append(row)
     return [Effect(*key, mine) for key, mine in groups.items()]
 
 
@@ -229,44 +212,24 @@ def main_table(comparisons: Sequence[Comparison]) -> Table | None:
     return Table(_MAIN_HEAD, rows, names=2, notes=said)
 
 
-def _text(line: Line, name: str, of_paper: bool) -> str:
+def _texts(line: Line, of_paper: bool) -> dict[str, str]:
+    """What is known of a line, by column."""
     trial, row, printed = line.trial, line.row, line.published
-    if name in _NAMES:
-        return str(getattr(trial, name))
-    if name == "variant":
-        return trial.name
-    if name == "published":
-        std = "" if printed is None or printed.std is None else f" ± {percent(printed.std)}"
-        return UNKNOWN if printed is None else f"{percent(printed.mean)}{std}"
+    texts = {name: str(getattr(trial, name)) for name in _NAMES} | {"variant": trial.name}
+    if printed is not None:
+        std = "" if printed.std is None else f" ± {percent(printed.std)}"
+        texts["published"] = f"{percent(printed.mean)}{std}"
     if row is None:
-        return NOT_RUN if name == "ours" else UNKNOWN
-    if name == "ours":
-        return _paper_score(row) if of_paper else row.score_text()
-    if name == "difference":
-        return UNKNOWN if line.to_published is None else percent(line.to_published, sign=True)
-    if name == "last epoch":
-        return row.text(row.reading.last_mean)
-    if name == "to baseline [95 %]":
-        return row.difference_text()
-    if name == "verdict":
-        return row.verdict or ""
-    return f"{row.reading.runs} x {trial.epochs}"
-
-
-def _paper_score(row: Row) -> str:
-    """Mean and standard deviation over repeats, as the paper prints it; over folds with one."""
-    repeats = row.reading.std_over_repeats
-    if math.isnan(repeats):
-        return row.score_text()
-    star = "*" if row.reading.optimistic else ""
-    return f"{row.text(row.reading.mean)} ± {row.text(repeats)}{star}"
-
-
-def _spread(comparison: Comparison) -> str:
-    repeated = any(not math.isnan(row.reading.std_over_repeats) for row in comparison.rows)
-    if experiment_of(comparison.study) is None or not repeated:
-        return "folds"
-    return "repeats, as the paper's, or over folds where there is one repeat"
+        return texts | {"ours": NOT_RUN}
+    if line.to_published is not None:
+        texts["difference"] = percent(line.to_published, sign=True)
+    return texts | {
+        "ours": row.score_text(over_repeats=of_paper),
+        "last epoch": row.text(row.reading.last_mean),
+        "to baseline [95 %]": row.difference_text(),
+        "verdict": row.verdict or "",
+        "runs x epochs": f"{row.reading.runs} x {trial.epochs}",
+    }
 
 
 def _pairs(comparison: Comparison, protocol: str) -> dict[str, _Pair]:
@@ -288,18 +251,14 @@ def _main_row(model: str, dataset: str, mine: dict[str, _Pair]) -> tuple[str, ..
     return (
         dataset,
         model.upper(),
-        _arrow(*(printed[dataset, name].mean for name in ("none", "ifmixup"))),
+        " → ".join(percent(printed[dataset, name].mean) for name in ("none", "ifmixup")),
         *(
-            _arrow(*(row.reading.mean for row in mine[p])) if p in mine else NOT_RUN
+            " → ".join(percent(row.reading.mean) for row in mine[p]) if p in mine else NOT_RUN
             for p in _PROTOCOLS
         ),
         mine["holdout"][1].difference_text() if "holdout" in mine else UNKNOWN,
         _length(mine),
     )
-
-
-def _arrow(without: float, with_: float) -> str:
-    return f"{percent(without)} → {percent(with_)}"
 
 
 def _length(mine: dict[str, _Pair]) -> str:

@@ -29,16 +29,14 @@ def model_card(path: str | Path) -> dict[str, Any]:
 
     The file is not trusted: what the model depends on is checked, the rest is repeated as it is. A
     user's class is not needed.
-
-    Raises:
-        CheckpointError: If the file is not a model of ifmixup.
     """
     path = Path(path)
     file = read_model_file(path)
     about, data = file.about, file.data
-    saved, names = about.get("saved"), data["class_names"]
+    saved, names, versions = about.get("saved"), data["class_names"], about.get("versions")
     if not isinstance(saved, str):
-        saved = _time(path.stat().st_mtime)
+        changed = datetime.fromtimestamp(path.stat().st_mtime, timezone.utc)
+        saved = changed.isoformat(timespec="seconds")
     return {
         "file": path.name,
         "model": _class_card(file.model),
@@ -57,11 +55,14 @@ def model_card(path: str | Path) -> dict[str, Any]:
         "names": None if names is None else [printable(name) for name in names],
         "epochs": file.epochs,
         "weights_of_epoch": file.chosen or file.epochs,
-        "stopped_early": _stopped_early(file),
+        "stopped_early": file.chosen is not None and file.epochs < file.settings.epochs,
         "seed": count_of(about.get("seed")),
         "settings": file.settings.to_dict(),
         "measured": _measured(file),
-        "versions": _plain_texts(about.get("versions")),
+        "versions": {
+            printable(name): printable(version)
+            for name, version in (versions.items() if isinstance(versions, dict) else ())
+        },
         "saved": printable(saved),
         "licence": LICENCE,
     }
@@ -153,7 +154,10 @@ def _class_card(spec: ClassSpec) -> dict[str, Any]:
     return {
         "name": printable(spec.name),
         "class": printable(spec.target),
-        "options": {printable(name): _plain(value) for name, value in spec.options},
+        "options": {
+            printable(name): printable(value) if isinstance(value, str) else value
+            for name, value in spec.options
+        },
         "source": None if spec.source is None else printable(spec.source),
     }
 
@@ -166,15 +170,6 @@ def _class_text(card: dict[str, Any]) -> str:
     return f"{text} of {card['class']}, code {card['source'][:8]}"
 
 
-def _plain(value: Any) -> Any:
-    return printable(value) if isinstance(value, str) else value
-
-
-def _stopped_early(file: ModelFile) -> bool:
-    """Whether patience ended the training."""
-    return file.chosen is not None and file.epochs < file.settings.epochs
-
-
 def _ending(card: dict[str, Any]) -> str:
     """How the training ended, where that was not simply its last epoch."""
     chosen = f"weights of epoch {card['weights_of_epoch']}"
@@ -185,15 +180,5 @@ def _ending(card: dict[str, Any]) -> str:
     return f" ({chosen})" if card["weights_of_epoch"] != card["epochs"] else ""
 
 
-def _plain_texts(values: Any) -> dict[str, str]:
-    if not isinstance(values, dict):
-        return {}
-    return {printable(name): printable(value) for name, value in values.items()}
-
-
 def _or_unknown(value: int | None) -> str:
     return "an unknown number" if value is None else f"{value:,}"
-
-
-def _time(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, timezone.utc).isoformat(timespec="seconds")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,17 +35,9 @@ from ifmixup.training.settings import Settings
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What a model file holds, checked.
+    """What a model file holds, checked: see :class:`~ifmixup.training.checkpoint.Checkpoint`.
 
     Attributes:
-        path: The file.
-        about: What the file tells about itself; see :class:`~ifmixup.training.Checkpoint`.
-        data: What the model was trained on.
-        settings: How it was trained.
-        model: The model and its options.
-        method: The method and its options.
-        weights: The model's ``state_dict``.
-        scaling: What features and values were standardised by, on the CPU.
         epochs: How many epochs it was trained.
         chosen: The epoch of the weights, where validation graphs chose it.
         network: The model itself, on the CPU, where it is one of ifmixup.
@@ -65,15 +58,9 @@ class ModelFile:
     def build(self, model: Any = None) -> nn.Module:
         """The model with its weights, on the CPU.
 
-        A class of ifmixup is known by its name. A class of the user's is named again, unless this
-        process knows it already; the file never makes Python import anything. Its options are those
-        in the file.
-
-        Args:
-            model: The user's class, or where it is, such as ``"nets.py:Net"``.
-
-        Raises:
-            CheckpointError: If the class is needed, or the weights do not fit it.
+        A class of ifmixup is known by its name. A class of the user's is named again, such as
+        ``"nets.py:Net"``, unless this process knows it already; the file never makes Python import
+        anything. Its options are those in the file.
         """
         if model is None and self.network is not None:
             return self.network
@@ -97,7 +84,7 @@ class ModelFile:
                     f"file does not hold. Name the class: --model {target} for ifmixup predict, "
                     f"model={target!r} or the class itself for Predictor.load."
                 ) from error
-            return Component("model", spec, cls).with_options(**dict(spec.options)).spec
+            return _with_options(spec, cls)
         found = resolve("model", given)
         if found.spec.identity[::2] != spec.identity[::2]:  # the name of the class and its code
             warnings.warn(
@@ -111,24 +98,22 @@ class ModelFile:
 
 
 def read_model_file(path: Path) -> ModelFile:
-    """Read a checkpoint as a model. No class of the user's is needed for that.
-
-    Raises:
-        CheckpointError: If it is missing, not a checkpoint of ifmixup, or its parts do not fit
-            together.
-    """
+    """Read a checkpoint as a model. No class of the user's is needed for that."""
     checkpoint = load_checkpoint(path)
     about, state = checkpoint.about, checkpoint.state
     with _damaged(path):
         data = _checked_data(about["data"])
-        settings = _checked_settings(about["settings"])
-        model, method = _checked_model_spec(about["model"]), _checked_spec(about["method"])
+        settings = Settings.of(about["settings"])
+        model, method = ClassSpec.of(about["model"]), ClassSpec.of(about["method"])
+        for values in (settings.to_dict(), dict(model.options), dict(method.options)):
+            _check_numbers(values)
         weights = _checked_weights(state["model"])
         scaling = _checked_scaling(data, state["scaling"])
         epochs = state["epoch"]
         _require(count_of(epochs) is not None, f"its epoch is {epochs!r}")
         network = None
         if not foreign(model):
+            model = _with_options(model)
             network = _checked_model(model, settings, data, weights)
     best = state.get("best")
     chosen = None
@@ -144,12 +129,7 @@ def build_model(
 ) -> nn.Module:
     """A model as a training on ``data`` makes it, on the CPU; its weights are to be replaced.
 
-    Args:
-        spec: The model and its options; a class that this process knows.
-        settings: How it was trained.
-        data: What it was trained on.
-        empty: Without memory for the weights, on the device ``meta``: for classes of ifmixup, which
-            have nothing else.
+    An ``empty`` one has no memory for its weights: for classes of ifmixup, which have nothing else.
     """
     with torch.random.fork_rng(), torch.device("meta" if empty else "cpu"):
         model: nn.Module = build(
@@ -208,11 +188,7 @@ def _checked_model(
 
 
 class _Bounded(TorchDispatchMode):
-    """Stop the building of a model that is much larger than the weights it is to get.
-
-    Args:
-        weights: The weights.
-    """
+    """Stop the building of a model that is much larger than the weights it is to get."""
 
     makes = ("empty", "zeros", "ones", "full", "rand", "new_", "repeat", "eye", "arange", "lin")
 
@@ -236,47 +212,36 @@ class _Bounded(TorchDispatchMode):
         return func(*args, **(kwargs or {}))
 
 
-class _damaged:
+@contextmanager
+def _damaged(path: Path) -> Iterator[None]:
     """Turn what goes wrong with the parts of a file into an error that names the file."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, KeyError):
-            problem = f"it has no {error}."
-        elif isinstance(error, AttributeError | TypeError | ValueError | RuntimeError):
-            cause = error.__cause__
-            if isinstance(error, ComponentError) and not isinstance(cause, CheckpointError):
-                raise CheckpointError(f"{self.path}: {printable(error, 500)}") from error
-            problem = str(cause if isinstance(error, ComponentError) else error)
-        else:
-            return
-        raise CheckpointError(
-            f"{self.path} is a damaged model file: {printable(problem, 500)}"
-        ) from error
+    try:
+        yield
+    except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
+        problem: object = f"it has no {error}." if isinstance(error, KeyError) else error
+        if isinstance(error, ComponentError):  # of the user's class, or of our bounds on it
+            problem = error.__cause__
+            if not isinstance(problem, CheckpointError):
+                raise CheckpointError(f"{path}: {printable(error, 500)}") from error
+        message = f"{path} is a damaged model file: {printable(problem, 500)}"
+        raise CheckpointError(message) from error
 
 
-def count_of(value: Any) -> int | None:
+def count_of(value: Any, least: int = 0, below: int = 2**63) -> int | None:
     """A count in an untrusted file; None where it is not a count that anything can have.
 
     Python's integers are unbounded, but printing one of thousands of digits is an error.
     """
-    fits = isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
-    return value if fits else None
+    return value if type(value) is int and least <= value < below else None
 
 
 def _checked_data(data: Any) -> dict[str, Any]:
     """What the file tells about its data, as far as a model depends on it."""
     _require(isinstance(data, dict), "it does not say what it was trained on")
-    for name in ("num_features", "num_outputs"):
-        _require(_is_count(data[name]), f"its {name} is {data[name]!r}")
-    _require(
-        data["edge_dim"] is None or _is_count(data["edge_dim"]), "its edge_dim is not a number"
-    )
+    for name in ("num_features", "num_outputs", "edge_dim"):
+        fits = count_of(data[name], 1, 2**31) is not None
+        without = name == "edge_dim" and data[name] is None
+        _require(fits or without, f"its {name} is {data[name]!r}")
     _require(data["task"] in TASKS, f"its task is {data['task']!r}")
     _require(isinstance(data["metric"], str), f"its metric is {data['metric']!r}")
     check_metric(data["metric"], data["task"])
@@ -298,25 +263,10 @@ def _checked_data(data: Any) -> dict[str, Any]:
     return data
 
 
-def _checked_settings(values: Any) -> Settings:
-    settings = Settings.of(values)
-    _check_numbers(settings.to_dict())
-    return settings
-
-
-def _checked_spec(values: Any) -> ClassSpec:
-    spec = ClassSpec.of(values)
-    _check_numbers(dict(spec.options))
-    return spec
-
-
-def _checked_model_spec(values: Any) -> ClassSpec:
-    """The model and its options, each checked where the class is one of ifmixup."""
-    spec = _checked_spec(values)
-    if foreign(spec):
-        return spec
-    found = Component("model", spec, find_class("model", spec))
-    return replace(spec, options=found.with_options(**dict(spec.options)).spec.options)
+def _with_options(spec: ClassSpec, cls: type | None = None) -> ClassSpec:
+    """A model whose options are checked against the signature of its class."""
+    found = Component("model", spec, cls or find_class("model", spec))
+    return found.with_options(**dict(spec.options)).spec
 
 
 def _check_numbers(values: Mapping[str, Any]) -> None:
@@ -354,10 +304,6 @@ def _named(spec: ClassSpec) -> str:
     """A class and its code, for people."""
     code = "" if spec.source is None else f", code {spec.source[:8]}"
     return printable(f"{spec.class_name} ({spec.target}{code})")
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 1 <= value < 2**31
 
 
 def _require(condition: bool, problem: str) -> None:

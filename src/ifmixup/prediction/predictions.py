@@ -12,8 +12,6 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import IO
 
-from torch import Tensor
-
 from ifmixup.data.load import Part
 from ifmixup.errors import InputError
 from ifmixup.prediction.predictor import BATCH_SIZE, Predictor
@@ -52,13 +50,8 @@ def predictions(
 ) -> Iterator[Prediction]:
     """Predict the rows of a source; one part of it is in memory at a time.
 
-    Each part is checked before its first graph is predicted.
-
-    Args:
-        predictor: The trained model.
-        parts: What :func:`~ifmixup.data.load.read_in_parts` gives.
-        batch_size: How many graphs at once.
-        device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
+    Each part that :func:`~ifmixup.data.load.read_in_parts` gives is checked before its first graph
+    is predicted. The options are those of :meth:`Predictor.predict`.
     """
     seen = 0
     for part in _explained(parts, predictor):
@@ -66,7 +59,8 @@ def predictions(
         graphs = predictor.prepared(part.graphs, seen)
         seen += len(graphs)
         doubts = iter([predictor.doubt(graph) for graph in graphs])
-        outputs = _rows(predictor.answer(graphs, batch_size, device=device))
+        batches = predictor.answer(graphs, batch_size, device=device)
+        outputs = (row.tolist() for batch in batches for row in batch)
         for name, problem in zip(part.ids, part.problems, strict=True):
             if problem is not None:
                 yield Prediction(name, None, problem)
@@ -82,14 +76,10 @@ def save_predictions(
     names: Sequence[str],
     as_json: bool = False,
 ) -> tuple[int, int]:
-    """Write predictions one by one.
+    """Write predictions one by one, as CSV or as one JSON object per line.
 
-    Args:
-        rows: The predictions.
-        output: A file, which is replaced when all is written, or ``-`` for standard output.
-        task: ``classes``, ``labels`` or ``values``.
-        names: The names of the classes or columns.
-        as_json: Whether to write one JSON object per line instead of CSV.
+    ``output`` is a file, which is replaced when all is written, or ``-`` for standard output;
+    ``names`` are those of the classes or columns.
 
     Returns:
         The number of rows, and the number of those without a prediction.
@@ -100,15 +90,13 @@ def save_predictions(
     rows = chain(list(islice(rows, 1)), rows)
     with _opened(output) as stream:
         table = csv.writer(stream, lineterminator="\n")
-        # A terminal obeys control characters; JSON escapes them anyway.
-        shown = _printable_cells if stream.isatty() else list
         if not as_json:
-            table.writerow(shown(columns(task, names)))
+            table.writerow(_shown(columns(task, names), stream))
         for row in rows:
             if as_json:
                 stream.write(json.dumps(_as_object(row, task, names)) + "\n")
             else:
-                table.writerow(shown(_cells(row, task, names)))
+                table.writerow(_shown(_cells(row, task, names), stream))
             count += 1
             failed += row.output is None
     return count, failed
@@ -143,11 +131,6 @@ def _explained(parts: Iterable[Part], predictor: Predictor) -> Iterator[Part]:
         raise InputError(f"{error} {predictor.trained_on()}") from error
 
 
-def _rows(outputs: Iterable[Tensor]) -> Iterator[list[float]]:
-    for output in outputs:
-        yield from output.tolist()
-
-
 def _cells(row: Prediction, task: str, names: Sequence[str]) -> list[str]:
     cells = [row.id]
     if task == "classes":
@@ -156,8 +139,9 @@ def _cells(row: Prediction, task: str, names: Sequence[str]) -> list[str]:
     return [*cells, *numbers, row.problem or ""]
 
 
-def _printable_cells(cells: Iterable[str]) -> list[str]:
-    return [printable(cell, None) for cell in cells]
+def _shown(cells: list[str], stream: IO[str]) -> list[str]:
+    """A terminal obeys control characters, which a file keeps; JSON escapes them anyway."""
+    return [printable(cell, None) for cell in cells] if stream.isatty() else cells
 
 
 def _as_object(row: Prediction, task: str, names: Sequence[str]) -> dict[str, object]:

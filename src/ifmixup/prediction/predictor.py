@@ -134,13 +134,8 @@ class Predictor:
     def prepared(self, graphs: Iterable[Data], first: int = 0) -> list[Data]:
         """Graphs with the features that the model reads: encoded, checked and standardised.
 
-        Args:
-            graphs: The graphs.
-            first: The index of the first one, for messages.
-
-        Raises:
-            InputError: If they do not fit; the message has what was given and what the model was
-                trained on.
+        If they do not fit, the error says which one, counted from ``first``, what was given, and
+        what the model was trained on.
         """
         self.check_encoder(getattr(graphs, "encoder", None))
         several = list(graphs)
@@ -193,9 +188,7 @@ class Predictor:
     def _outputs(self, model: GraphsModel, batch: list[Data], device: torch.device) -> Tensor:
         with torch.no_grad():
             graphs = from_batch(Batch.from_data_list(batch).to(device))
-            return self._meaning(model(graphs).cpu().double())  # not every device has doubles
-
-    def _meaning(self, out: Tensor) -> Tensor:
+            out = model(graphs).cpu().double()  # not every device has doubles
         if self.task == "classes":
             return out.softmax(1)
         return out.sigmoid() if self.task == "labels" else self.scaling.outputs(out)
@@ -269,13 +262,9 @@ def _batches(graphs: Iterable[Data], size: int) -> Iterator[list[Data]]:
 
 def _has_categories(graph: Data, keys: Sequence[str]) -> bool:
     """Whether a graph has features that must be encoded first."""
-    if "node_kinds" in graph:
-        return True
-    found = [graph.get(key) for key in keys]
-    return any(
-        isinstance(each, Tensor) and (each.dim() == 1 or not each.is_floating_point())
-        for each in found
-    )
+    found = [graph[key] for key in keys if isinstance(graph.get(key), Tensor)]
+    numbered = any(each.dim() == 1 or not each.is_floating_point() for each in found)
+    return "node_kinds" in graph or numbered
 
 
 def _edges(index: int, graph: Data) -> dict[str, Tensor]:

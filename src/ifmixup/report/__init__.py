@@ -1,5 +1,5 @@
 """Pictures of mixed graphs, and the HTML report of studies."""
 
-from ifmixup.report.draw import draw_mixed_pair
+from ifmixup.report.draw.mixed_pair import draw_mixed_pair
 
 __all__ = ["draw_mixed_pair"]

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ifmixup.augment import names as method_names
 from ifmixup.training.task import TITLES, difference_unit, higher_is_better, is_fraction
 
 Kind = Literal["bars", "line", "steps", "dots", "mean"]
 
 # Okabe and Ito's colours, some a little darker or lighter: they are read on white and on black.
 PALETTE = ("#878D96", "#D95F0E", "#2E86C1", "#00946B", "#C66FA0", "#B58900", "#7E6BC4", "#5FA8A8")
-_SEED = 22133  # of the hash: with it the methods of the paper have different colours
+_METHODS = ("none", "ifmixup", "mixup_graph", "drop_edge", "drop_node", "attribute_masking")
+_OF_THE_PAPER = dict(zip(_METHODS, PALETTE, strict=False))
 
 
 @dataclass(frozen=True)
 class Series:
-    """Values that belong together and have one colour.
+    """Values that belong together and have one colour, ``#rrggbb``.
 
-    Attributes:
-        name: The name in the legend.
-        kind: ``bars`` and ``line`` have y over x, and ``low`` and ``high`` are an error bar or a
-            band; ``steps`` is the outline of a histogram; ``dots`` are points; ``mean`` is a mark
-            with the interval from ``low`` to ``high`` along x.
-        x: Numbers, or names for bars.
-        y: Numbers; in a panel with rows, the index of the row.
-        colour: As ``#rrggbb``.
-        low: See ``kind``.
-        high: See ``kind``.
-        hollow: Whether marks are outlines, for numbers that were published by others.
+    ``bars`` and ``line`` have y over x, and ``low`` and ``high`` are an error bar or a band;
+    ``steps`` is the outline of a histogram; ``dots`` are points; ``mean`` is a mark with the
+    interval from ``low`` to ``high`` along x. In a panel with rows, y is the index of the row.
+    Hollow marks are for numbers that were published by others.
     """
 
     name: str
@@ -48,14 +40,8 @@ class Series:
 class Panel:
     """One pair of axes.
 
-    Attributes:
-        title: The title above it.
-        series: What is drawn.
-        x_label: The label of the x axis.
-        y_label: The label of the y axis.
-        rows: Names of y = 0, 1, ... from the top down; empty if y is a number.
-        zero: Whether a line marks x = 0.
-        y_range: The range of y that is shown; None: all.
+    ``rows`` are the names of y = 0, 1, ... from the top down, empty if y is a number; ``zero`` is
+    whether a line marks x = 0.
     """
 
     title: str
@@ -69,13 +55,7 @@ class Panel:
 
 @dataclass(frozen=True)
 class Grid:
-    """Panels that share a legend.
-
-    Attributes:
-        name: The name of its file, without the ending.
-        title: What it shows, in words.
-        panels: The panels.
-    """
+    """Panels that share a legend; ``name`` is that of its file, without the ending."""
 
     name: str
     title: str
@@ -94,22 +74,14 @@ class Grid:
 def colours(names: Iterable[str]) -> dict[str, str]:
     """A colour for each method or variant of a study, different ones as long as they suffice.
 
-    ``none`` is grey. A registered method has its own colour, the same in all studies unless two of
-    a study would have the same one. Other names get the colours that are left, in their order.
-
-    Args:
-        names: All names of the study, in its order, so its charts agree.
+    ``none`` is grey, and a method of the paper has the same colour in all studies. Other names get
+    the colours that are left, in their order.
     """
     ordered = list(dict.fromkeys(names))
-    own = set(method_names()) - {"none"}
-    found = {"none": PALETTE[0]} if "none" in ordered else {}
-    others = PALETTE[1:] if found else PALETTE
-    for name in sorted(ordered, key=lambda each: each not in own):
-        choice: Sequence[str] = others
-        if name in own:
-            first = 1 + zlib.crc32(name.encode(), _SEED) % (len(PALETTE) - 1)
-            choice = PALETTE[first:] + PALETTE[1:first]
-        found.setdefault(name, min(choice, key=list(found.values()).count))
+    found = {name: colour for name, colour in _OF_THE_PAPER.items() if name in ordered}
+    others = PALETTE[1:] if "none" in found else PALETTE
+    for name in ordered:
+        found.setdefault(name, min(others, key=list(found.values()).count))
     return {name: found[name] for name in ordered}
 
 

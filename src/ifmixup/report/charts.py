@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from statistics import fmean, stdev
 
 import numpy as np
@@ -34,11 +34,17 @@ from ifmixup.training.run import RunResult
 from ifmixup.training.task import TITLES
 
 _GREY, _ORANGE, _BLUE, _GREEN = PALETTE[:4]
-_OF_PROTOCOL = {"holdout": _BLUE, "paper": _ORANGE, "last": _GREEN}
+_OF_PROTOCOL = {"holdout": (_BLUE, 0.0), "paper": (_ORANGE, 0.2), "last": (_GREEN, 0.35)}
 _SPREAD = 0.32  # of the dots around their row
 _POINTS = 120  # of a curve, at most: more cannot be seen
 _BINS = 40  # of a histogram
 _MOST_SIZES = 4  # datasets; the paper shows one
+_MEASURES = {
+    "expected calibration error": "ece",
+    "negative log-likelihood": "nll",
+    "squared error": "squared_error",
+    "milliseconds per epoch": "milliseconds",
+}
 
 
 def means(shown: ShownStudy) -> Grid | None:
@@ -46,25 +52,25 @@ def means(shown: ShownStudy) -> Grid | None:
     found, by = lines(shown.comparison), factor(shown.metric)
     panels = []
     for dataset in shown.study.datasets:
-        mine = [line for line in found if line.trial.dataset == dataset and line.row is not None]
-        rows = list(dict.fromkeys(shown.label(line.trial) for line in mine))
-        printed = {shown.label(line.trial): line.published for line in mine if line.published}
+        mine = [
+            (shown.label(line.trial), line.row, line.published)
+            for line in found
+            if line.trial.dataset == dataset and line.row is not None
+        ]
+        rows = list(dict.fromkeys(label for label, _, _ in mine))
+        printed = {label: published for label, _, published in mine if published}
         series = []
         if printed:
             values = [(rows.index(name), p.mean, p.std or 0.0) for name, p in printed.items()]
-            series.append(_marks("published", values, -0.25, by, _GREY, hollow=True))
-        for protocol, offset in (("holdout", 0.0), ("paper", 0.2), ("last", 0.35)):
+            series.append(_marks("published", values, _GREY, -0.25, by, hollow=True))
+        for protocol, (colour, offset) in _OF_PROTOCOL.items():
             values = [
-                (
-                    rows.index(shown.label(line.trial)),
-                    line.row.reading.mean,
-                    line.row.reading.std_over_folds,
-                )
-                for line in mine
-                if line.row is not None and line.trial.protocol == protocol
+                (rows.index(label), row.reading.mean, row.reading.std_over_folds)
+                for label, row, _ in mine
+                if row.trial.protocol == protocol
             ]
             if values:
-                series.append(_marks(protocol, values, offset, by, _OF_PROTOCOL[protocol]))
+                series.append(_marks(protocol, values, colour, offset, by))
         if series:
             panels.append(Panel(dataset, series, axis(shown.metric), rows=rows))
     if not panels:
@@ -77,17 +83,17 @@ def means(shown: ShownStudy) -> Grid | None:
 
 def figure_bars(shown: ShownStudy) -> Section | None:
     """The bars of an experiment that the paper draws; None for a table."""
-    if not shown.is_figure or not shown.groups:
+    if not shown.is_figure:
         return None
-    panels = [_bars(f"{d}, {p}", shown, rows) for (d, p), rows in shown.groups.items()]
-    title = "Mean accuracy ± one standard deviation over folds. The axis does not start at 0."
-    return Section(shown.name, "As in the paper", [Grid(f"{shown.name}-bars", title, panels)])
+    panels = [_bars(title, shown, rows) for title, rows in shown.groups.items()]
+    about = "Mean accuracy ± one standard deviation over folds. The axis does not start at 0."
+    return _section(shown, "bars", "As in the paper", about, panels)
 
 
 def paired_dots(shown: ShownStudy) -> Section | None:
     """The differences to the baseline, one dot per fold; None if nothing is compared."""
     panels = []
-    for (dataset, protocol), rows in shown.groups.items():
+    for title, rows in shown.groups.items():
         compared = {label: row for label, row in rows.items() if row.difference is not None}
         series: list[Series] = []
         bases: dict[str, None] = {}
@@ -99,16 +105,13 @@ def paired_dots(shown: ShownStudy) -> Section | None:
         if series:
             other = next(iter(bases)) if len(bases) == 1 else "its baseline"
             label = difference_axis(shown.metric, other)
-            title = f"{dataset}, {protocol}"
             panels.append(Panel(title, series, label, rows=list(compared), zero=True))
-    if not panels:
-        return None
-    title = (
+    about = (
         "Each dot is a fold. The diamond is the mean, its line the 95 % interval of the corrected "
         "t-test, for this difference alone. The verdicts are also corrected for the number of "
         "differences."
     )
-    return Section(shown.name, "Fold by fold", [Grid(f"{shown.name}-paired", title, panels)])
+    return _section(shown, "paired", "Fold by fold", about, panels)
 
 
 def learning_curves(shown: ShownStudy) -> Section | None:
@@ -119,40 +122,36 @@ def learning_curves(shown: ShownStudy) -> Section | None:
         (f"test_{shown.metric}", f"test {axis(shown.metric)}", factor(shown.metric)),
         ("test_loss", "test loss", 1.0),
     )
-    for (dataset, protocol), rows in () if shown.is_figure else shown.groups.items():
+    for title, rows in () if shown.is_figure else shown.groups.items():
         for name, label, by in curves:
             found = [_curve(n, row, name, by, colours(rows)[n]) for n, row in rows.items()]
             series = [line for line in found if line is not None]
             if series:
-                panels.append(Panel(f"{dataset}, {protocol}", series, "epoch", label))
-    if not panels:
-        return None
-    title = "Mean over folds and repeats; the band is ± one standard deviation."
-    return Section(shown.name, "Learning curves", [Grid(f"{shown.name}-curves", title, panels)])
+                panels.append(Panel(title, series, "epoch", label))
+    about = "Mean over folds and repeats; the band is ± one standard deviation."
+    return _section(shown, "curves", "Learning curves", about, panels)
 
 
 def calibration(shown: ShownStudy) -> Section | None:
     """Calibration error, loss and time by trial; None for the paper's figures."""
     panels = []
-    for (dataset, protocol), rows in () if shown.is_figure else shown.groups.items():
-        for label, value in _MEASURES.items():
+    for title, rows in () if shown.is_figure else shown.groups.items():
+        for label, measure in _MEASURES.items():
             series = []
             for number, (name, row) in enumerate(rows.items()):
-                found = [v for v in map(value, row.chosen_results()) if math.isfinite(v)]
+                found = [_measured(result, measure) for result in row.chosen_results()]
+                found = [value for value in found if math.isfinite(value)]
                 if found:
                     spread = stdev(found) if len(found) > 1 else 0.0
                     values = [(number, fmean(found), spread)]
-                    series.append(_marks(name, values, 0.0, 1.0, colours(rows)[name]))
+                    series.append(_marks(name, values, colours(rows)[name]))
             if series:
-                panels.append(Panel(f"{dataset}, {protocol}", series, label, rows=list(rows)))
-    if not panels:
-        return None
-    title = (
+                panels.append(Panel(title, series, label, rows=list(rows)))
+    about = (
         "Mean over runs ± one standard deviation; calibration and loss on the test fold after the "
         "last epoch. Lower is better."
     )
-    grid = Grid(f"{shown.name}-calibration", title, panels)
-    return Section(shown.name, "Calibration and time", [grid])
+    return _section(shown, "calibration", "Calibration and time", about, panels)
 
 
 def graph_sizes(studies: Studies) -> Section | None:
@@ -179,12 +178,21 @@ def graph_sizes(studies: Studies) -> Section | None:
     return Section("graph-sizes", "Graph sizes before and after mixing", [*parts, notes(said)])
 
 
+def _section(
+    shown: ShownStudy, kind: str, title: str, about: str, panels: Sequence[Panel]
+) -> Section | None:
+    """Panels under a heading; None if there are none."""
+    if not panels:
+        return None
+    return Section(shown.name, title, [Grid(f"{shown.name}-{kind}", about, panels)])
+
+
 def _marks(
     name: str,
     values: Sequence[tuple[int, float, float]],
-    offset: float,
-    by: float,
     colour: str,
+    offset: float = 0.0,
+    by: float = 1.0,
     *,
     hollow: bool = False,
 ) -> Series:
@@ -213,19 +221,12 @@ def _bars(title: str, shown: ShownStudy, rows: dict[str, Row]) -> Panel:
         found = [rows.get(f"{method}, {value}") for value in values]
         if not any(found):
             continue
-        mean = [math.nan if row is None else 100 * row.reading.mean for row in found]
-        spread = [math.nan if row is None else 100 * row.reading.std_over_folds for row in found]
-        series.append(
-            Series(
-                method,
-                "bars",
-                values,
-                mean,
-                colours(methods)[method],
-                low=[at - by for at, by in zip(mean, spread, strict=True)],
-                high=[at + by for at, by in zip(mean, spread, strict=True)],
-            )
-        )
+        readings = [row.reading if row else None for row in found]
+        mean = np.array([100 * each.mean if each else math.nan for each in readings])
+        spread = np.array([100 * each.std_over_folds if each else math.nan for each in readings])
+        ends = (mean - spread).tolist(), (mean + spread).tolist()
+        colour = colours(methods)[method]
+        series.append(Series(method, "bars", values, mean.tolist(), colour, *ends))
     lowest = 100 * min(row.reading.mean for row in rows.values())
     return Panel(title, series, y_label="accuracy, %", y_range=(max(0.0, lowest - 15), 100.0))
 
@@ -259,32 +260,15 @@ def _curve(label: str, row: Row, name: str, by: float, colour: str) -> Series | 
     at = np.unique(np.linspace(0, length - 1, min(length, _POINTS)).round().astype(int))
     mean, spread = values.mean(0)[at], values.std(0)[at]
     band = len(curves) > 1
-    return Series(
-        label,
-        "line",
-        (at + 1).tolist(),
-        mean.tolist(),
-        colour,
-        low=(mean - spread).round(6).tolist() if band else None,
-        high=(mean + spread).round(6).tolist() if band else None,
-    )
+    low, high = ((mean + sign * spread).round(6).tolist() if band else None for sign in (-1, 1))
+    return Series(label, "line", (at + 1).tolist(), mean.tolist(), colour, low, high)
 
 
-def _metric(name: str) -> Callable[[RunResult], float]:
-    return lambda result: result.metrics.get(name, math.nan)
-
-
-def _milliseconds(result: RunResult) -> float:
+def _measured(result: RunResult, name: str) -> float:
+    if name != "milliseconds":
+        return result.metrics.get(name, math.nan)
     epochs = max(map(len, result.curves.values()), default=0)
     return 1000 * result.seconds / epochs if epochs else math.nan
-
-
-_MEASURES: dict[str, Callable[[RunResult], float]] = {
-    "expected calibration error": _metric("ece"),
-    "negative log-likelihood": _metric("nll"),
-    "squared error": _metric("squared_error"),
-    "milliseconds per epoch": _milliseconds,
-}
 
 
 def _sizes(name: str, data: str | None) -> GraphSizes | None:

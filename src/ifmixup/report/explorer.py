@@ -11,7 +11,7 @@ from torch_geometric.data import Data
 from ifmixup.data import load
 from ifmixup.errors import MissingExtraError, RecoveryError, import_extra
 from ifmixup.mixing import mix
-from ifmixup.recovery import Recovery, recover
+from ifmixup.recovery import recover
 from ifmixup.report.draw.colours import ATOMS, Colours, Features, blend, distinguish, fade
 from ifmixup.report.draw.pair import Edge, take_pair
 from ifmixup.report.html import Html, Section, element, json_script, legend, notes, plot
@@ -24,6 +24,7 @@ DATASET, PAIR = "MUTAG", (4, 87)  # different sizes, four kinds of atoms
 STEPS = 40
 _START = 30  # λ = 0.75
 _EDGE_COLOURS = {"A": "#9E4FB5", "B": "#22A35A", "both": "#878787"}
+_RING = {"size": 28, "symbol": "circle-open", "color": "#878787", "line": {"width": 1.5}}
 _BOXES = {"A": (300, 240), "B": (300, 240), "mixed": (540, 480)}  # of the graphs, in points
 
 _INTRO = (
@@ -53,13 +54,7 @@ def explorer() -> Section:
 
 
 def mix_states(a: Data, b: Data, features: Features) -> dict[str, Any]:
-    """What the page's script needs: the plots' traces at every λ = step / STEPS.
-
-    Args:
-        a: The first graph.
-        b: The partner.
-        features: The features of both.
-    """
+    """What the page's script needs: the plots' traces at every λ = step / STEPS."""
     from ifmixup.report.draw.layout import fit
 
     whole = take_pair(a, b, 0.5)
@@ -79,22 +74,20 @@ def mix_states(a: Data, b: Data, features: Features) -> dict[str, Any]:
         weight = {"A": lam, "B": 1 - lam, "both": 1.0}
         edges = [Edge(e.source, e.target, weight[e.origin], e.origin) for e in whole.edges[2]]
         nodes = _nodes(positions["mixed"], fade(blend(*colours, lam), pair.node_weight))
-        rings = _rings(positions["mixed"][min(pair.sizes) :])
+        dummies = positions["mixed"][min(pair.sizes) :].round(1).tolist()
+        rings = {**_trace("markers", dummies), "marker": _RING}
         states["mixed"].append([*_edges(positions["mixed"], edges), rings, nodes])
-        found = _recovered(a, b, lam)
-        states["texts"].append(f"{pair}. {_describe(found)}")
-        states["order"].append(_order(found, a, b))
+        told, order = _recovered(a, b, lam)
+        states["texts"].append(f"{pair}. {told}")
+        states["order"].append(order)
     layouts = {name: _layout(points) for name, points in positions.items()}
     return {"steps": STEPS, "layouts": layouts, "apart": apart, **states}
 
 
-def css_colour(colour: Sequence[float] | Colours) -> str:
-    """A colour of three parts from 0 to 1 as ``#rrggbb``."""
-    return "#" + "".join(f"{round(255 * float(part)):02x}" for part in colour)
-
-
 def _html(features: Features, states: dict[str, Any]) -> Html:
-    atoms = zip(features.names, map(css_colour, features.colours), strict=True)
+    from matplotlib.colors import to_hex
+
+    atoms = zip(features.names, map(to_hex, features.colours), strict=True)
     bonds = [(f"bond of {origin}", colour) for origin, colour in _EDGE_COLOURS.items()]
     slider = element(
         "label",
@@ -121,31 +114,21 @@ def _html(features: Features, states: dict[str, Any]) -> Html:
     )
 
 
-def _recovered(a: Data, b: Data, lam: float) -> Recovery | str:
+def _recovered(a: Data, b: Data, lam: float) -> tuple[str, str | None]:
+    """What is recovered from a mix, in words, and the names of both graphs, larger part first."""
     try:
-        return recover(mix(a, b, lam))
+        found = recover(mix(a, b, lam))
     except RecoveryError as error:
-        return str(error)
-
-
-def _describe(found: Recovery | str) -> str:
-    if isinstance(found, str):
-        return f"Recovered: nothing. {found}"
+        return f"Recovered: nothing. {error}", None
     if found.lam is None:
-        return "Recovered: one graph. The other has no part in this mix."
-    return (
+        return "Recovered: one graph. The other has no part in this mix.", None
+    pairs = [(graph, *known) for graph in (found.a, found.b) for known in (("A", a), ("B", b))]
+    names = "".join(name for graph, name, known in pairs if _same(graph, known))
+    told = (
         f"Recovered from the mixed graph alone: weight {found.lam:.3f} of a graph of "
         f"{found.a.num_nodes} nodes and {1 - found.lam:.3f} of one of {found.b.num_nodes}."
     )
-
-
-def _order(found: Recovery | str, a: Data, b: Data) -> str | None:
-    """The names of the two recovered graphs, the larger part first; None if there are none."""
-    if isinstance(found, str) or found.lam is None:
-        return None
-    pairs = [(graph, *known) for graph in (found.a, found.b) for known in (("A", a), ("B", b))]
-    names = "".join(name for graph, name, known in pairs if _same(graph, known))
-    return names if len(names) == 2 else None
+    return told, names if len(names) == 2 else None
 
 
 def _same(one: Data, other: Data) -> bool:
@@ -185,21 +168,18 @@ def _edges(positions: Points, edges: Sequence[Edge]) -> list[dict[str, Any]]:
 
 
 def _nodes(positions: Points, colours: Colours) -> dict[str, Any]:
+    from matplotlib.colors import to_hex
+
     return {
         **_trace("markers+text", positions.round(1).tolist()),
         "text": [str(node) for node in range(len(positions))],
         "textfont": {"size": 10, "color": "#111111"},
         "marker": {
             "size": 20,
-            "color": [css_colour(colour) for colour in colours],
+            "color": [to_hex(colour) for colour in colours],
             "line": {"width": 1, "color": "#444444"},
         },
     }
-
-
-def _rings(positions: Points) -> dict[str, Any]:
-    marker = {"size": 28, "symbol": "circle-open", "color": "#878787", "line": {"width": 1.5}}
-    return {**_trace("markers", positions.round(1).tolist()), "marker": marker}
 
 
 def _trace(mode: str, points: Sequence[Sequence[float | None]]) -> dict[str, Any]:

@@ -20,17 +20,15 @@ class Html(str):
 
 @dataclass(frozen=True)
 class Section:
-    """A section of the page: a heading, and under it text, tables and charts.
+    """A section of the page: a heading, under it text, tables and charts, and the sections below.
 
-    Attributes:
-        name: Its name in links: small letters, digits and hyphens.
-        title: The heading.
-        parts: What is under the heading, in order.
+    Its name is for links: small letters, digits and hyphens.
     """
 
     name: str
     title: str
     parts: Sequence[Html | Grid]
+    below: Sequence[Section] = ()
 
     @property
     def grids(self) -> list[Grid]:
@@ -46,14 +44,12 @@ class Entry:
         text: The text.
         classes: CSS classes: constants of ours, never text from a file.
         tint: How strongly it is coloured, from 0 to 1.
-        rows: How many rows it spans.
         columns: How many columns it spans.
     """
 
     text: str
     classes: str = ""
     tint: float | None = None
-    rows: int = 1
     columns: int = 1
 
 
@@ -84,36 +80,26 @@ def legend(colours: Iterable[tuple[str, str]]) -> Html:
 
 
 def plot(caption: str, name: str, *below: Html, wide: bool = False, **attributes: str) -> Html:
-    """A framed plot that the page's script draws.
+    """A framed plot that the page's script draws in the element with the id ``name``.
 
-    Args:
-        caption: What is written above it.
-        name: The id of the element to draw in.
-        *below: What follows that element.
-        wide: Whether it is as large as two others.
-        **attributes: Attributes of that element, such as ``aria_label``.
+    The attributes, such as ``aria_label``, are those of that element; ``below`` follows it.
     """
     drawn = element("div", class_="plot", id=name, role="img", **attributes)
     frame = "panel wide" if wide else "panel"
     return element("figure", element("figcaption", caption), drawn, *below, class_=frame)
 
 
-def table(
-    heads: Sequence[Sequence[Entry]], groups: Iterable[Sequence[Sequence[Entry]]], caption: str
-) -> Html:
-    """A table that scrolls sideways if it is wider than the screen.
+def table(head: Sequence[Entry], groups: Iterable[Sequence[Sequence[Entry]]], caption: str) -> Html:
+    """A table that scrolls sideways if it is wider than the screen; screen readers get the caption.
 
-    Args:
-        heads: The rows of its head.
-        groups: Its rows, group by group; an entry of class ``name`` is the head of its row.
-        caption: What it is, for screen readers.
+    Its rows are in groups; an entry of class ``name`` is the head of its row.
     """
-    head = element("thead", *(element("tr", *(_entry(e, "th") for e in row)) for row in heads))
+    parts = [("thead", "th", [head]), *(("tbody", "td", rows) for rows in groups)]
     bodies = [
-        element("tbody", *(element("tr", *(_entry(e, "td") for e in row)) for row in rows))
-        for rows in groups
+        element(part, *(element("tr", *(_entry(e, kind) for e in row)) for row in rows))
+        for part, kind, rows in parts
     ]
-    inner = element("table", element("caption", caption, class_="quiet"), head, *bodies)
+    inner = element("table", element("caption", caption, class_="quiet"), *bodies)
     return element("div", inner, class_="scroll", tabindex="0", role="region", aria_label=caption)
 
 
@@ -141,6 +127,5 @@ def _entry(entry: Entry, name: str) -> Html:
         class_=entry.classes or None,
         scope=scope if heading else None,
         style=None if entry.tint is None else f"--tint:{entry.tint:.2f}",
-        rowspan=str(entry.rows) if entry.rows > 1 else None,
         colspan=str(entry.columns) if entry.columns > 1 else None,
     )

@@ -20,11 +20,7 @@ _CHARACTER = 0.065  # the width of a character of the small font, in inches
 
 
 def draw(grid: Grid) -> Figure:
-    """Draw a grid; the figure is not registered with ``pyplot``.
-
-    Raises:
-        MissingExtraError: If matplotlib is not installed.
-    """
+    """Draw a grid; the figure is not registered with ``pyplot``."""
     import_extra("matplotlib", "plot")
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D

@@ -28,19 +28,23 @@ def origin(studies: Studies) -> Section:
     for record in studies.records:
         for name, version in record.versions.items():
             versions.setdefault(name, set()).add(version)
-    parts: list[Html] = []
-    for title, pairs in (
+    told: list[tuple[str, Mapping[str, Any]]] = [
         ("Settings of all runs", shared),
-        ("Versions", {name: ", ".join(sorted(found)) for name, found in versions.items()}),
-        *((f"Options of {shown.title}", _flat(shown.study.config)) for shown in studies.shown),
-    ):
-        if pairs:
-            parts += [element("h3", title), _pairs(pairs, title)]
+        ("Versions", {name: sorted(found) for name, found in versions.items()}),
+        *((f"Options of {shown.title}", shown.study.config) for shown in studies.shown),
+    ]
+    parts: list[Html] = []
+    for title, pairs in told:
+        known = [(name, _text(value)) for name, value in pairs.items() if value is not None]
+        if known:
+            rows = [[Entry(name, "name"), Entry(value, "number")] for name, value in known]
+            head = [Entry("name"), Entry("value", "number")]
+            parts += [element("h3", title), table(head, [rows], title)]
     if differ:
         title = "Settings and options that differ"
-        rows = [_differing(shown, differ) for shown in studies.shown]
+        groups = [_differing(shown, differ) for shown in studies.shown]
         head = [Entry("study"), Entry("dataset"), Entry("trial")]
-        inner = table([[*head, *(Entry(name, "number") for name in differ)]], rows, title)
+        inner = table([*head, *(Entry(name, "number") for name in differ)], groups, title)
         summary = element("summary", "By study, dataset and trial")
         parts += [element("h3", title), element("details", summary, inner)]
     parts.append(notes(studies.notes))
@@ -61,15 +65,6 @@ def _differing(shown: ShownStudy, names: list[str]) -> list[list[Entry]]:
             if row not in rows:  # protocols share settings
                 rows.append(row)
     return rows
-
-
-def _pairs(values: Mapping[str, str], caption: str) -> Html:
-    rows = [[Entry(name, "name"), Entry(value, "number")] for name, value in values.items()]
-    return table([[Entry("name"), Entry("value", "number")]], [rows], caption)
-
-
-def _flat(config: Mapping[str, Any]) -> dict[str, str]:
-    return {str(name): _text(value) for name, value in config.items() if value is not None}
 
 
 def _text(value: Any) -> str:

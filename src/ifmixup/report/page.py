@@ -12,21 +12,15 @@ from ifmixup.report.html import Html, Section, element, escape, json_script, leg
 from ifmixup.report.plotly_chart import figure
 
 
-def page(title: str, lead: str, sections: Sequence[tuple[Section, Sequence[Section]]]) -> str:
-    """The page.
-
-    Args:
-        title: Its title.
-        lead: The paragraph under the title.
-        sections: The sections, each with its subsections.
-    """
+def page(title: str, lead: str, sections: Sequence[Section]) -> str:
+    """The page: a title, a paragraph under it, and sections."""
     offline = import_extra("plotly.offline", "report")
     bodies, contents = [], []
-    for section, below in sections:
+    for section in sections:
         name = slug(section.name)
         parts = [element("h2", section.title), *_parts(section, name)]
         links = []
-        for number, each in enumerate(below):
+        for number, each in enumerate(section.below):
             own = f"{name}-{number + 1}"
             parts += [element("h3", each.title, id=own), *_parts(each, own)]
             links.append(element("li", element("a", each.title, href=f"#{own}")))

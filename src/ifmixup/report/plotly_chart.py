@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import html
-import json
 import math
 from collections.abc import Iterable
 from typing import Any
 
-from ifmixup.errors import import_extra
 from ifmixup.report.chart import Panel, Series
 
 _ROW = 40  # pixels
@@ -16,15 +14,8 @@ _ROW = 40  # pixels
 
 def figure(panel: Panel) -> dict[str, Any]:
     """The figure as the plain values, without NaN, that ``Plotly.newPlot`` takes."""
-    graph_objects = import_extra("plotly.graph_objects", "report")
-    drawn = graph_objects.Figure(layout=_layout(panel))
-    for series in panel.series:
-        for trace in _traces(series, panel):
-            drawn.add_trace(trace)
-    drawn.layout.template = None  # Plotly's own, which has colours
-    values: dict[str, Any] = json.loads(drawn.to_json())
-    values["layout"].pop("template", None)
-    return values
+    traces = [trace for series in panel.series for trace in _traces(series)]
+    return {"data": traces, "layout": _layout(panel)}
 
 
 def label(text: str) -> str:
@@ -72,15 +63,15 @@ def _layout(panel: Panel) -> dict[str, Any]:
     }
 
 
-def _traces(series: Series, panel: Panel) -> Iterable[dict[str, Any]]:
+def _traces(series: Series) -> Iterable[dict[str, Any]]:
     x = [label(v) if isinstance(v, str) else _finite(v) for v in series.x]
     y = [_finite(v) for v in series.y]
-    common = {"name": label(series.name), "x": x, "y": y}
+    common = {"type": "scatter", "name": label(series.name), "x": x, "y": y}
     if series.kind == "bars":
         reach = _reach(series, series.y)
         yield {
-            "type": "bar",
             **common,
+            "type": "bar",
             "marker": {"color": series.colour, "line": {"width": 0}},
             "error_y": {**reach, "color": "#777777", "thickness": 1.5, "width": 3},
             "hovertemplate": "%{x}: %{y:.1f}",
@@ -103,7 +94,6 @@ def _traces(series: Series, panel: Panel) -> Iterable[dict[str, Any]]:
                 "hoverinfo": "skip",
             }
         yield {
-            "type": "scatter",
             **common,
             "mode": "lines" if len(x) > 1 else "markers",
             "line": {"color": series.colour, "width": 2},
@@ -111,7 +101,6 @@ def _traces(series: Series, panel: Panel) -> Iterable[dict[str, Any]]:
         }
     elif series.kind == "steps":
         yield {
-            "type": "scatter",
             **common,
             "mode": "lines",
             "line": {"color": series.colour, "width": 2, "shape": "hvh"},
@@ -124,7 +113,6 @@ def _traces(series: Series, panel: Panel) -> Iterable[dict[str, Any]]:
         reach = _reach(series, series.x) if is_mean else {"visible": False}
         symbol = "diamond" if is_mean else "circle"
         yield {
-            "type": "scatter",
             **common,
             "mode": "markers",
             "marker": {

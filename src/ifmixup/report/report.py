@@ -35,17 +35,10 @@ def report(
     tables: Path | None = None,
     command: str = "",
 ) -> list[Path]:
-    """Write the report of the studies in ``folders``.
+    """Write the report of the studies in ``folders`` as a page, and return all files written.
 
-    Args:
-        folders: Folders of ``ifmixup reproduce`` or ``ifmixup compare``.
-        output: The page: an HTML file that works without a network.
-        figures: A folder for the figures as png and svg; created if it is missing.
-        tables: A folder for the tables as Markdown and LaTeX; created if it is missing.
-        command: The command of the report, which is written in it.
-
-    Returns:
-        The files that were written.
+    Folders that are given for figures (png and svg) and tables (Markdown and LaTeX) are created if
+    they are missing. The ``command`` of the report is written in it.
     """
     import_extra("plotly", "report")
     if figures is not None:
@@ -59,24 +52,19 @@ def report(
     if tables is not None:
         written += save_tables(studies, _folder(tables))
     if figures is not None:
-        each = [part for section, below in found for part in (section, *below)]
+        each = [part for section in found for part in (section, *section.below)]
         written += _save_figures(each, _folder(figures))
     return written
 
 
-def sections(studies: Studies) -> list[tuple[Section, list[Section]]]:
-    """The sections of the page, each with its subsections."""
-    found: list[tuple[Section, list[Section]]] = []
+def sections(studies: Studies) -> list[Section]:
+    """The sections of the page."""
+    found = [unknown_section(studies), summary(studies)]
     for shown in studies.shown:
-        below = (make(shown) for make in _UNDER_A_TABLE)
-        found.append((study_section(shown), [part for part in below if part is not None]))
-    first = (unknown_section(studies), summary(studies))
-    last = (statistics(studies), graph_sizes(studies), explorer(), origin(studies))
-    return [
-        *((section, []) for section in first if section is not None),
-        *found,
-        *((section, []) for section in last if section is not None),
-    ]
+        below = [make(shown) for make in _UNDER_A_TABLE]
+        found.append(replace(study_section(shown), below=[part for part in below if part]))
+    found += [statistics(studies), graph_sizes(studies), explorer(), origin(studies)]
+    return [section for section in found if section is not None]
 
 
 def save_tables(studies: Studies, folder: Path) -> list[Path]:

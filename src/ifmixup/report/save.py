@@ -30,14 +30,8 @@ def check_output(path: Path) -> None:
         raise InputError(f"The folder {str(path.parent)!r} does not exist. Create it first.")
 
 
-def save_figure(figure: Figure, path: Path, *, dpi: int = 120) -> None:
-    """Save a figure as png, svg or pdf, replacing an existing file; text in svg and pdf stays text.
-
-    Args:
-        figure: The figure.
-        path: The file; its ending is the format.
-        dpi: Pixels per inch, for png.
-    """
+def save_figure(figure: Figure, path: Path) -> None:
+    """Save a figure in the format of the file's ending; text in svg and pdf stays text."""
     check_output(path)
     matplotlib = import_extra("matplotlib", "plot")
     suffix = path.suffix.lower()
@@ -45,16 +39,12 @@ def save_figure(figure: Figure, path: Path, *, dpi: int = 120) -> None:
     reproducible = {"svg.fonttype": "none", "svg.hashsalt": "ifmixup", "pdf.fonttype": 42}
     with atomically(path) as unfinished, matplotlib.rc_context(reproducible):
         figure.savefig(
-            unfinished, format=suffix[1:], dpi=dpi, metadata=_METADATA[suffix], **options
+            unfinished, format=suffix[1:], dpi=120, metadata=_METADATA[suffix], **options
         )
 
 
 def save_text(text: str, path: Path) -> None:
-    """Write ``text`` to ``path``, replacing an existing file.
-
-    Raises:
-        InputError: If the file cannot be written; an existing one is then unchanged.
-    """
+    """Write ``text`` to ``path``; an existing file is replaced, or unchanged if that fails."""
     try:
         with atomically(path) as unfinished:
             # Text from a file may hold half of a surrogate pair, which UTF-8 cannot encode.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -21,17 +21,12 @@ from ifmixup.training.run_spec import digest
 
 _WHAT_TO_DO = "Run ifmixup compare or ifmixup reproduce with this --folder first."
 _SHOWN_VALUES = 4  # of a setting, in a title
+_WAYS = ("dataset", "model", "method", "protocol", "seed")  # that trials may differ in
 
 
 @dataclass(frozen=True)
 class ShownStudy:
-    """A study in the report.
-
-    Attributes:
-        comparison: The study and its runs.
-        name: A name for links and files, different from those of the other studies.
-        title: What it is, in words that no other study has.
-    """
+    """A study in the report; no other study there has the same name (for links) or title."""
 
     comparison: Comparison
     name: str
@@ -63,11 +58,11 @@ class ShownStudy:
         return trial.name if several or self.experiment is not None else trial.method
 
     @cached_property
-    def groups(self) -> dict[tuple[str, str], dict[str, Row]]:
+    def groups(self) -> dict[str, dict[str, Row]]:
         """The rows by dataset and protocol, and by label, in the order of the study."""
-        found: dict[tuple[str, str], dict[str, Row]] = {}
+        found: dict[str, dict[str, Row]] = {}
         for row in self.comparison.rows:
-            group = found.setdefault((row.trial.dataset, row.trial.protocol), {})
+            group = found.setdefault(f"{row.trial.dataset}, {row.trial.protocol}", {})
             group[self.label(row.trial)] = row
         return found
 
@@ -90,46 +85,19 @@ class ShownStudy:
 
 
 @dataclass(frozen=True)
-class UnknownRuns:
-    """The runs of a folder that has no ``study.json``.
-
-    Attributes:
-        folder: The folder's name.
-        runs: How many runs it has.
-        names: The names of their datasets, models and methods.
-    """
-
-    folder: str
-    runs: int
-    names: Mapping[str, Sequence[str]]
-
-    def told(self) -> list[str]:
-        """What is known, what is not, and what to do."""
-        parts = [f"{kind} {', '.join(names)}" for kind, names in self.names.items()]
-        return [
-            f"{self.folder} has {self.runs} runs ({'; '.join(parts)}) and no study.json. Which "
-            f"study they belong to, and what is compared with what, is not known: no numbers are "
-            f"shown.",
-            f"ifmixup runs {self.folder} lists the runs and exports them. The ifmixup compare or "
-            f"ifmixup reproduce command that made them, given again with --folder {self.folder}, "
-            f"uses the stored runs and writes study.json.",
-        ]
-
-
-@dataclass(frozen=True)
 class Studies:
     """What was read of the folders.
 
     Attributes:
         shown: The studies, the paper's experiments in the paper's order first.
-        unknown: Folders that have runs, but no study.
+        unknown: What is known of folders that have runs, but no study.
         names: The names of the folders, without their paths.
         notes: What else must be said.
         command: The command of the report.
     """
 
     shown: Sequence[ShownStudy]
-    unknown: Sequence[UnknownRuns] = ()
+    unknown: Sequence[str] = ()
     names: Sequence[str] = ()
     notes: Sequence[str] = ()
     command: str = ""
@@ -146,20 +114,12 @@ class Studies:
 
 
 def gather(folders: Sequence[Path], command: str = "") -> Studies:
-    """Read the studies of folders.
-
-    Args:
-        folders: Folders that ``ifmixup reproduce`` or ``ifmixup compare`` wrote to. A study that is
-            in several of them is shown once, with the runs of all.
-        command: The command of the report.
-
-    Raises:
-        InputError: If there is nothing to report.
-    """
+    """Read the studies of folders; a study in several of them is shown once, with all its runs."""
     if not folders:
         raise InputError(f"A report needs the folder of a study. {_WHAT_TO_DO}")
     found: dict[str, Comparison] = {}
-    unknown, notes = [], []
+    unknown: list[str] = []
+    notes = []
     unique = list({folder.resolve(): folder for folder in folders}.values())
     for folder in unique:
         name, studies = folder.resolve().name, load_studies(folder)
@@ -169,7 +129,7 @@ def gather(folders: Sequence[Path], command: str = "") -> Studies:
             continue
         with Store(folder, read_only=True) as store:
             if not studies:
-                unknown.append(_unknown(name, store))
+                unknown += _unknown(name, store)
             for study in studies:
                 runs = store.get(sorted(study.keys))
                 before = found.get(_identity(study))
@@ -180,9 +140,6 @@ def gather(folders: Sequence[Path], command: str = "") -> Studies:
             others = len(store.keys() - {key for study in studies for key in study.keys})
         if studies and others:
             notes.append(f"{name} has {others} more runs that belong to none of its studies.")
-    if any(not each.runs for each in unknown):
-        given = ", ".join(each.folder for each in unknown if not each.runs)
-        raise InputError(f"{given} has no runs. {_WHAT_TO_DO}")
     comparisons = sorted(found.values(), key=_order)
     titles, names = _titles(comparisons), _names(comparisons)
     shown = [ShownStudy(c, n, t) for c, n, t in zip(comparisons, names, titles, strict=True)]
@@ -199,14 +156,24 @@ def _order(comparison: Comparison) -> int:
     return len(EXPERIMENTS) if of_paper is None else list(EXPERIMENTS).index(of_paper.name)
 
 
-def _unknown(name: str, store: Store) -> UnknownRuns:
+def _unknown(folder: str, store: Store) -> list[str]:
+    """What is known of runs without a ``study.json``, what is not, and what to do."""
     specs = [record.spec for record in store.records(curves=False)]
+    if not specs:
+        raise InputError(f"{folder} has no runs. {_WHAT_TO_DO}")
     names = {
-        "datasets": sorted({spec.dataset for spec in specs}),
-        "models": sorted({spec.model.name for spec in specs}),
-        "methods": sorted({spec.method.name for spec in specs}),
+        "datasets": {spec.dataset for spec in specs},
+        "models": {spec.model.name for spec in specs},
+        "methods": {spec.method.name for spec in specs},
     }
-    return UnknownRuns(name, len(specs), names)
+    listed = "; ".join(f"{kind} {', '.join(sorted(each))}" for kind, each in names.items())
+    return [
+        f"{folder} has {len(specs)} runs ({listed}) and no study.json. Which study they belong to, "
+        f"and what is compared with what, is not known: no numbers are shown.",
+        f"ifmixup runs {folder} lists the runs and exports them. The ifmixup compare or ifmixup "
+        f"reproduce command that made them, given again with --folder {folder}, uses the stored "
+        f"runs and writes study.json.",
+    ]
 
 
 def _names(comparisons: Sequence[Comparison]) -> list[str]:
@@ -248,13 +215,9 @@ def _facts(comparison: Comparison) -> dict[str, list[Any]]:
             for name, value in candidate.values().items():
                 found.setdefault(name, {})[value] = None
     ways: dict[str, list[Any]] = {
-        "dataset": [trial.dataset for trial in trials],
-        "model": [trial.model for trial in trials],
-        "method": [trial.method for trial in trials],
-        "protocol": [trial.protocol for trial in trials],
+        **{name: [getattr(trial, name) for trial in trials] for name in _WAYS},
         "folds": [len({fold for _, fold in trial.pairs}) for trial in trials],
         "repeats": [len({repeat for repeat, _ in trial.pairs}) for trial in trials],
-        "seed": [trial.seed for trial in trials],
         "graphs": [trial.data[:8] for trial in trials],
         "split": [digest([list(fold) for fold in trial.folds])[:8] for trial in trials],
         "metric": [comparison.study.metric],

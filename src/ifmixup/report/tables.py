@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ifmixup.paper.dataset_table import HEAD, NOTE, dataset_rows
 from ifmixup.paper.tables import Effect, effects, lines, study_table
 from ifmixup.report.chart import Grid, axis
@@ -16,6 +14,7 @@ from ifmixup.training.task import difference_unit
 
 _FULL_TINT = 0.05  # the difference in accuracy that has the full colour
 _MOST_SENTENCES = 12  # more are folded up
+_KINDS = {"variant": "name", "model": "name", "method": "", "runs x epochs": "number faint"}
 _SUMMARY = ("protocol", "datasets", "mean difference", "helps", "hurts", "against")
 _ABOUT = (
     "Helps and hurts count the datasets where a paired t-test, corrected for folds that share "
@@ -35,7 +34,7 @@ def summary(studies: Studies) -> Section | None:
     if not groups:
         return None
     head = [Entry("variant"), *(Entry(text, "number") for text in _SUMMARY)]
-    parts: list[Html] = [element("p", _ABOUT, class_="about"), table([head], groups, "Summary")]
+    parts: list[Html] = [element("p", _ABOUT, class_="about"), table(head, groups, "Summary")]
     return Section("summary", "What was found", parts)
 
 
@@ -50,7 +49,11 @@ def study_section(shown: ShownStudy) -> Section:
     compared = [row for row in comparison.rows if row.difference is not None]
     if compared or comparison.failed:
         said = [s for s in comparison.verdict().splitlines() if s not in shown.study.notes]
-        parts.append(_sentences(said))
+        items = element("ul", *(element("li", text) for text in said), class_="verdicts")
+        if len(said) > _MOST_SENTENCES:
+            title = element("summary", f"{len(said)} verdicts in words")
+            items = element("details", title, items)
+        parts.append(items)
     small = list(study_table(comparison).notes)
     if any(row.trial.protocol == "holdout" for row in comparison.rows):
         small.append("holdout: validation graphs choose the epoch, never test graphs.")
@@ -65,7 +68,7 @@ def unknown_section(studies: Studies) -> Section | None:
     """Folders whose runs belong to no known study; None if there are none."""
     if not studies.unknown:
         return None
-    said = [element("p", text) for each in studies.unknown for text in each.told()]
+    said = [element("p", text) for text in studies.unknown]
     return Section("unknown", "Runs of unknown studies", said)
 
 
@@ -82,7 +85,7 @@ def statistics(studies: Studies) -> Section | None:
         [Entry(text, kind) for text, kind in zip(row, kinds, strict=True)] for row in (HEAD, *rows)
     )
     title = "statistics: The datasets"
-    return Section("statistics", title, [table([head], [body], title), notes(said)])
+    return Section("statistics", title, [table(head, [body], title), notes(said)])
 
 
 def _study_table(shown: ShownStudy) -> Html:
@@ -90,44 +93,23 @@ def _study_table(shown: ShownStudy) -> Html:
     made, found = study_table(shown.comparison), lines(shown.comparison)
     columns = [i for i, name in enumerate(made.head) if name not in ("dataset", "protocol")]
     names = [made.head[i] for i in columns]
-    head = [
-        Entry(f"ours, {axis(shown.metric)}" if name == "ours" else name, _kind(name))
-        for name in names
-    ]
-    groups: dict[tuple[str, str], list[list[Entry]]] = {}
+    titles = {"ours": f"ours, {axis(shown.metric)}"}
+    head = [Entry(titles.get(name, name), _KINDS.get(name, "number")) for name in names]
+    groups: dict[str, list[list[Entry]]] = {}
     for i, line in enumerate(found):
-        group = line.trial.dataset, line.trial.protocol
-        if group not in groups:
-            title = Entry(", ".join(group), "name dataset", columns=len(columns))
-            groups[group] = [[title]]
+        group = f"{line.trial.dataset}, {line.trial.protocol}"
+        title = Entry(group, "name dataset", columns=len(columns))
         row = []
         for j, name in zip(columns, names, strict=True):
-            classes, tint = _kind(name), None
+            classes, tint = _KINDS.get(name, "number"), None
             if (i, j) in made.bold:
                 classes += " best"
             if name in ("ours", "difference") and line.to_published is not None:
                 classes += " higher" if line.to_published > 0 else " lower"
                 tint = min(1.0, abs(line.to_published) / _FULL_TINT)
             row.append(Entry(made.rows[i][j].replace(" x ", " × "), classes, tint))
-        groups[group].append(row)
-    return table([head], groups.values(), shown.title)
-
-
-def _kind(name: str) -> str:
-    """The class of a column."""
-    if name in ("variant", "model"):
-        return "name"
-    if name == "method":
-        return ""
-    return "number faint" if name == "runs x epochs" else "number"
-
-
-def _sentences(said: Sequence[str]) -> Html:
-    """The verdicts, folded up if they are many."""
-    items = element("ul", *(element("li", text) for text in said), class_="verdicts")
-    if len(said) <= _MOST_SENTENCES:
-        return items
-    return element("details", element("summary", f"{len(said)} verdicts in words"), items)
+        groups.setdefault(group, [[title]]).append(row)
+    return table(head, groups.values(), shown.title)
 
 
 def _summary_row(effect: Effect) -> list[Entry]:

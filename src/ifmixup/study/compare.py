@@ -17,7 +17,7 @@ from ifmixup.safe_io import folder_name
 from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
-from ifmixup.study.grid import Grid, check_grid, check_names, expand, load_grid
+from ifmixup.study.grid import Grid, check_grid, check_names, expand, load_grid, without_set
 from ifmixup.study.halving import NOTE, SEARCHES, halve
 from ifmixup.study.protocols import needs_validation
 from ifmixup.study.run import Runner, changed_code, check_study
@@ -77,7 +77,7 @@ def compare(
         grid: ``"paper"``, a TOML or YAML file, or lists of values by name: the settings and options
             to choose from.
         search: ``"grid"`` runs the whole grid, ``"halving"`` a fraction of it, which is a little
-            optimistic (see :class:`~ifmixup.study.halving.Halving`).
+            optimistic (see :func:`~ifmixup.study.halving.rungs`).
         engine: Where runs execute; by default worker processes on this machine.
         workers: How many worker processes; by default one per core.
         name: What to call the study; by default the dataset's name.
@@ -91,13 +91,15 @@ def compare(
         **changes: Settings and options by name, such as ``epochs=100`` or ``num_layers=3``. An
             option goes to every model and method that has it.
     """
+    if type(seed) is not int or not 0 <= seed < 2**63:
+        raise InputError(f"seed must be a whole number from 0 to 2**63 - 1; got {seed!r}.")
     if search not in SEARCHES:
         raise unknown_name("search", search, SEARCHES)
     if search == "halving" and grid is None:
         raise InputError("A search needs a grid to search: give grid='paper', or one of your own.")
     if engine is not None and workers is not None:
         raise InputError("Give either engine or workers: an engine has its own number of workers.")
-    runner_engine = engine or LocalEngine(workers)
+    engine = engine or LocalEngine(workers)
     data = dataset if isinstance(dataset, PackedDataset) else pack(load(dataset, root))
     cut = _splits(data, splits, folds, repeats, seed)
     study = plan(
@@ -113,16 +115,13 @@ def compare(
         changes=changes,
     )
     place = Path(folder) if folder is not None else DEFAULT_FOLDER / folder_name(study.name)
-    by_fingerprint = {data.fingerprint: data}
     is_new = not (place / FILE_NAME).exists()
     if is_new:  # a study that cannot be run leaves nothing behind
-        check_study(study, by_fingerprint)
+        check_study(study, {data.fingerprint: data})
     with Store(place) as store:
-        runner = Runner(
-            store, runner_engine, [(data, cut)], retry_failed=retry_failed, progress=progress
-        )
+        runner = Runner(store, engine, [(data, cut)], retry_failed=retry_failed, progress=progress)
         if not is_new and runner.pending(study.specs()):
-            check_study(study, by_fingerprint)
+            check_study(study, runner.data)
         notes = (*changed_code(study, store), *study.notes)
         study = replace(study, notes=notes, config=dict(config or {}))
         cut.save_in(place)
@@ -132,7 +131,7 @@ def compare(
                 study = replace(study, notes=(*study.notes, NOTE))
         # Before the runs, so that a study that is stopped can be reported as far as it got.
         save_studies(place, [study])
-        runner.execute(list(study.specs()))
+        runner.execute(study.specs())
         return Comparison(study, list(store.get(sorted(study.keys)).values()), place)
 
 
@@ -150,15 +149,11 @@ def plan(
     changes: dict[str, Any] | None = None,
 ) -> Study:
     """The study that :func:`compare` runs: every model with every method, checked."""
-    _check_seed(seed)
     chosen = [protocols] if isinstance(protocols, str) else list(dict.fromkeys(protocols))
     found_models, found_methods = resolve_all("model", models), resolve_all("method", methods)
-    for what, given in (
-        ("models", found_models),
-        ("methods", found_methods),
-        ("protocols", chosen),
-    ):
-        if not given:
+    given = {"models": found_models, "methods": found_methods, "protocols": chosen}
+    for what, several in given.items():
+        if not several:
             raise InputError(f"There is nothing to compare: give at least one of {what}.")
     if data.num_classes == 1:
         raise InputError(f"All graphs of {data.name} are of one class: there is nothing to learn.")
@@ -167,6 +162,7 @@ def plan(
     changes, grid = changes or {}, grid or {}
     components = [*found_models, *found_methods]
     check_names([*changes, *(n for names in check_grid(grid) for n in names)], components)
+    grid = without_set(grid, changes)
     baseline = next((m for m in found_methods if m.name == BASELINE), found_methods[0])
     trials = []
     for protocol in chosen:
@@ -177,14 +173,7 @@ def plan(
                 against = None if method is baseline else f"{model.name} {baseline.name}"
                 trials.append(
                     make_trial(
-                        model,
-                        method,
-                        data,
-                        splits,
-                        candidates,
-                        protocol=protocol,
-                        seed=seed,
-                        against=against,
+                        data, splits, candidates, protocol=protocol, seed=seed, against=against
                     )
                 )
     called = name or data.name
@@ -202,17 +191,11 @@ def _splits(
     data: PackedDataset, path: str | os.PathLike[str] | None, folds: int, repeats: int, seed: int
 ) -> Splits:
     """The folds of a file, else the dataset's own split, else folds that are drawn."""
-    _check_seed(seed)
     if path is not None:
         return load_splits(path, data)
     if data.split is not None:
         return own_splits(data, repeats=repeats, seed=seed)
     return make_splits(data, folds=folds, repeats=repeats, seed=seed)
-
-
-def _check_seed(seed: int) -> None:
-    if type(seed) is not int or not 0 <= seed < 2**63:
-        raise InputError(f"seed must be a whole number from 0 to 2**63 - 1; got {seed!r}.")
 
 
 def _notes(data: PackedDataset, splits: Splits, methods: Sequence[Component]) -> list[str]:

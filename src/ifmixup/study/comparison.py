@@ -7,20 +7,20 @@ import html
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ifmixup.errors import import_extra, unknown_name
 from ifmixup.safe_io import atomically, printable, printable_lines
-from ifmixup.study.protocols import Reading, read
+from ifmixup.study.protocols import Pair, Reading, read
 from ifmixup.study.record import Record
 from ifmixup.study.statistics import Difference, holm, paired_difference, verdict
 from ifmixup.study.store import explained
 from ifmixup.study.study import Candidate, Study, Trial
-from ifmixup.study.table import UNKNOWN, Table, difference_text, metric_text
+from ifmixup.study.table import UNKNOWN, Table, difference_text, grouped_table, metric_text
 from ifmixup.training.run import RunResult
 from ifmixup.training.task import (
     TITLES,
@@ -46,22 +46,22 @@ class Row:
     Attributes:
         trial: The trial.
         reading: Its numbers, fold by fold.
+        records: Its finished runs.
         difference: To the trial that it is compared with, on the same folds; None where there is
             none.
         adjusted_p: The p-value of the difference after Holm's correction over all differences of
             the study under this protocol, which the verdict follows from.
         verdict: What the difference says, in plain words.
         best: Whether no other trial of the dataset and protocol has a better mean.
-        records: Its finished runs.
     """
 
     trial: Trial
     reading: Reading
-    difference: Difference | None
-    adjusted_p: float | None
-    verdict: str | None
-    best: bool
     records: Sequence[Record]
+    difference: Difference | None = None
+    adjusted_p: float | None = None
+    verdict: str | None = None
+    best: bool = False
 
     @property
     def metric(self) -> str:
@@ -69,33 +69,42 @@ class Row:
         return self.reading.metric
 
     @property
+    def score(self) -> float:
+        """Its mean, with the sign that makes more better."""
+        return signed(self.reading.mean, self.metric)
+
+    @property
     def failed(self) -> int:
         """How many runs should be there and are not."""
         return sum(self.reading.missing.values())
 
     @property
-    def chosen(self) -> dict[tuple[int, int], Candidate]:
+    def chosen(self) -> dict[Pair, Candidate]:
         """The setting that was chosen for each fold."""
         return {p: self.trial.candidates[c.candidate] for p, c in self.reading.chosen.items()}
 
     def chosen_results(self) -> list[RunResult]:
         """The runs that the number rests on: those of the chosen setting, fold by fold."""
         by_key = {record.key: record.result for record in self.records}
-        found = []
-        for index, pair in enumerate(self.trial.pairs):
-            choice = self.reading.chosen.get(pair)
-            result = by_key.get(self.trial.keys[choice.candidate][index]) if choice else None
-            if result is not None:
-                found.append(result)
-        return found
+        chosen = [
+            by_key.get(self.trial.keys[self.reading.chosen[pair].candidate][index])
+            for index, pair in enumerate(self.trial.pairs)
+            if pair in self.reading.chosen
+        ]
+        return [result for result in chosen if result is not None]
 
     def text(self, value: float, *, sign: bool = False) -> str:
         """A number of the metric: a fraction in per cent, an error in its own units."""
         return metric_text(self.metric, value, self.reading.mean, sign=sign)
 
-    def score_text(self) -> str:
-        """Mean and standard deviation over folds, with a star if optimistic."""
-        std = self.reading.std_over_folds
+    def score_text(self, *, over_repeats: bool = False) -> str:
+        """Mean and standard deviation over folds, with a star if optimistic.
+
+        Args:
+            over_repeats: The deviation is over repeats, as the paper's, if there are several.
+        """
+        std = self.reading.std_over_repeats if over_repeats else math.nan
+        std = self.reading.std_over_folds if math.isnan(std) else std
         spread = "" if math.isnan(std) else f" ± {self.text(std)}"
         return f"{self.text(self.reading.mean)}{spread}{'*' if self.reading.optimistic else ''}"
 
@@ -120,13 +129,11 @@ class Row:
             "std_repeats": self.reading.std_over_repeats,
             "last": self.reading.last_mean,
             "against": self.trial.against,
-            "difference": None if found is None else found.mean,
-            "low": None if found is None else found.low,
-            "high": None if found is None else found.high,
-            "p_value": None if found is None else found.p_value,
+            "difference": found and found.mean,
+            **{name: getattr(found, name, None) for name in ("low", "high", "p_value")},
             "adjusted_p": self.adjusted_p,
             "verdict": self.verdict,
-            "pairs": None if found is None else found.pairs,
+            "pairs": found and found.pairs,
             "runs": self.reading.runs,
             "failed": self.failed,
             "undefined": len(self.reading.undefined),
@@ -140,56 +147,35 @@ class Row:
 
 
 def compare_trials(study: Study, records: Mapping[str, Record]) -> list[Row]:
-    """Compare the trials of a study; trials without a finished run have no row.
+    """Compare the trials of a study by its runs; trials without a finished run have no row.
 
     Each trial is compared with the one that it names, on the folds that both have. Holm's
     correction is over all differences of a protocol. Of equal settings the first in the grid wins.
-
-    Args:
-        study: The study.
-        records: Its runs, by key.
     """
-    readings: list[tuple[Trial, Reading]] = []
-    for trial in study.trials:
-        found = read(_results(trial, records), trial.protocol, trial.pairs)
-        if found is not None:
-            readings.append((trial, found))
-    by_trial = {id(trial): reading for trial, reading in readings}
-    differences: dict[int, Difference] = {}
-    for trial, reading in readings:
-        base = study.against(trial)
-        if base is not None and id(base) in by_trial:
-            differences[id(trial)] = paired_difference(
-                reading.scores, by_trial[id(base)].scores, trial.test_ratio
-            )
-    adjusted: dict[int, float] = {}
-    for protocol in study.protocols:
-        family = [
-            id(trial)
-            for trial, _ in readings
-            if trial.protocol == protocol and id(trial) in differences
-        ]
-        values = holm([differences[each].p_value for each in family])
-        adjusted |= dict(zip(family, values, strict=True))
-    best = _best(readings)
-    return [
-        Row(
-            trial=trial,
-            reading=reading,
-            difference=differences.get(id(trial)),
-            adjusted_p=adjusted.get(id(trial)),
-            verdict=verdict(
-                differences[id(trial)],
-                adjusted[id(trial)],
-                higher_is_better=higher_is_better(reading.metric),
-            )
-            if id(trial) in differences
-            else None,
-            best=id(trial) in best,
-            records=[records[k] for keys in trial.keys for k in keys if k in records],
-        )
-        for trial, reading in readings
+    done = {key: record.result for key, record in records.items() if record.result is not None}
+    rows = [
+        Row(trial, reading, [records[k] for keys in trial.keys for k in keys if k in records])
+        for trial in study.trials
+        if (reading := read(_results(trial, done), trial.protocol, trial.pairs)) is not None
     ]
+    scores = {id(row.trial): row.reading.scores for row in rows}
+    for i, row in enumerate(rows):
+        base = scores.get(id(study.against(row.trial)))
+        if base is not None:
+            difference = paired_difference(row.reading.scores, base, row.trial.test_ratio)
+            rows[i] = replace(row, difference=difference)
+    for protocol in study.protocols:
+        family = {
+            i: row.difference
+            for i, row in enumerate(rows)
+            if row.trial.protocol == protocol and row.difference is not None
+        }
+        adjusted = holm([difference.p_value for difference in family.values()])
+        for (i, difference), p in zip(family.items(), adjusted, strict=True):
+            more = higher_is_better(rows[i].metric)
+            said = verdict(difference, p, higher_is_better=more)
+            rows[i] = replace(rows[i], adjusted_p=p, verdict=said)
+    return [replace(row, best=_is_best(row, rows)) for row in rows]
 
 
 @dataclass(frozen=True)
@@ -220,7 +206,7 @@ class Comparison:
         """The row with the best mean under a protocol, by default the study's first."""
         wanted = protocol or self.study.protocols[0]
         mine = [row for row in self.rows if row.trial.protocol == wanted]
-        return max(mine, key=lambda row: signed(row.reading.mean, row.metric), default=None)
+        return max(mine, key=lambda row: row.score, default=None)
 
     def table(self, format: str = "text") -> str:
         """The table as ``text``, ``csv``, ``markdown``, ``latex`` or ``json``."""
@@ -286,46 +272,33 @@ class Comparison:
         The deviation over repeats has a column where there are repeats; differences and verdicts
         have theirs where something is compared.
         """
-        from rich import box
-        from rich.table import Table as RichTable
+        from rich.table import Column
         from rich.text import Text
 
         repeated = any(not math.isnan(row.reading.std_over_repeats) for row in self.rows)
         compared = any(row.difference is not None for row in self.rows)
-        table = RichTable(
-            box=box.SIMPLE_HEAD,
-            show_edge=False,
-            pad_edge=False,
-            padding=(0, 1, 0, 0),
-            caption=Text(printable_lines("\n".join(notes(self.rows)))),
-            caption_justify="left",
-        )
-        table.add_column("method", no_wrap=True)
-        table.add_column(f"{metric_title(self.rows)}\n± folds", no_wrap=True)
-        if repeated:
-            table.add_column("±\nrepeats", justify="right", no_wrap=True)
-        table.add_column("last\nepoch", justify="right", no_wrap=True)
+        columns = [
+            Column("method", no_wrap=True),
+            Column(f"{metric_title(self.rows)}\n± folds", no_wrap=True),
+            *[Column("±\nrepeats", justify="right", no_wrap=True)] * repeated,
+            Column("last\nepoch", justify="right", no_wrap=True),
+        ]
         if compared:
             bases = [self.study.against(row.trial) for row in self.rows]
             methods = {base.method for base in bases if base is not None}
             other = methods.pop() if len(methods) == 1 else "baseline"
-            table.add_column(Text(f"difference to\n{printable(other)} [95 %]"), no_wrap=True)
-            table.add_column("verdict", min_width=10)  # the longest word
-        group = None
+            title = Text(f"difference to\n{printable(other)} [95 %]")
+            columns.append(Column(title, no_wrap=True))
+            columns.append(Column("verdict", min_width=10))  # the longest word
+        rows = []
         for row in self.rows:
-            own_group = (row.trial.dataset, row.trial.model, row.trial.protocol)
-            if own_group != group:
-                if group is not None:
-                    table.add_section()
-                name = Text(printable(f"{own_group[0]} {own_group[1]}"), style="bold")
-                table.add_row(name, Text(row.trial.protocol, style="bold"))
-                group = own_group
+            group = printable(f"{row.trial.dataset} {row.trial.model}"), row.trial.protocol
             cells = [printable(row.trial.method), row.score_text()]
             cells += [row.text(row.reading.std_over_repeats)] * repeated
             cells += [row.text(row.reading.last_mean)]
             cells += [row.difference_text(), row.verdict or ""] * compared
-            table.add_row(*(Text(cell) for cell in cells))
-        return table
+            rows.append((group, cells, ""))
+        return grouped_table(columns, rows, printable_lines("\n".join(notes(self.rows))))
 
     def _text(self) -> str:
         from rich.console import Console
@@ -344,37 +317,23 @@ class Comparison:
         return text.getvalue()
 
     def _table(self) -> Table:
-        head = (
-            "dataset",
-            "model",
-            "method",
-            "protocol",
-            f"{metric_title(self.rows)} ± folds",
-            "± repeats",
-            "last epoch",
-            "difference [95 %]",
-            "verdict",
-            "runs",
-        )
-        rows = [
-            (
-                row.trial.dataset,
-                row.trial.model,
-                row.trial.method,
-                row.trial.protocol,
-                row.score_text(),
-                row.text(row.reading.std_over_repeats),
-                row.text(row.reading.last_mean),
-                row.difference_text(),
-                row.verdict or "",
-                f"{row.reading.runs} ({row.failed} failed)"
-                if row.failed
-                else str(row.reading.runs),
-            )
-            for row in self.rows
-        ]
+        columns: dict[str, Callable[[Row], str]] = {
+            "dataset": lambda row: row.trial.dataset,
+            "model": lambda row: row.trial.model,
+            "method": lambda row: row.trial.method,
+            "protocol": lambda row: row.trial.protocol,
+            f"{metric_title(self.rows)} ± folds": Row.score_text,
+            "± repeats": lambda row: row.text(row.reading.std_over_repeats),
+            "last epoch": lambda row: row.text(row.reading.last_mean),
+            "difference [95 %]": Row.difference_text,
+            "verdict": lambda row: row.verdict or "",
+            "runs": lambda row: (
+                f"{row.reading.runs}" + f" ({row.failed} failed)" * bool(row.failed)
+            ),
+        }
+        rows = [[text(row) for text in columns.values()] for row in self.rows]
         bold = {(i, 4) for i, row in enumerate(self.rows) if row.best}
-        return Table(head, rows, names=4, notes=notes(self.rows), bold=bold)
+        return Table(list(columns), rows, names=4, notes=notes(self.rows), bold=bold)
 
 
 FORMATS = {"text": ".txt", "csv": ".csv", "markdown": ".md", "latex": ".tex", "json": ".json"}
@@ -412,31 +371,19 @@ def notes(rows: Sequence[Row]) -> list[str]:
     return said
 
 
-def _results(trial: Trial, records: Mapping[str, Record]) -> list[dict[tuple[int, int], RunResult]]:
+def _results(trial: Trial, done: Mapping[str, RunResult]) -> list[dict[Pair, RunResult]]:
     """The finished runs of each candidate, by (repeat, fold)."""
-    found = []
-    for keys in trial.keys:
-        mine: dict[tuple[int, int], RunResult] = {}
-        for pair, key in zip(trial.pairs, keys, strict=True):
-            record = records.get(key)
-            if record is not None and record.result is not None:
-                mine[pair] = record.result
-        found.append(mine)
-    return found
+    return [
+        {pair: done[key] for pair, key in zip(trial.pairs, keys, strict=True) if key in done}
+        for keys in trial.keys
+    ]
 
 
-def _best(readings: Sequence[tuple[Trial, Reading]]) -> set[int]:
-    """The trials with the best mean of their dataset and protocol."""
-    groups: dict[tuple[str, str], list[tuple[float, int]]] = {}
-    for trial, reading in readings:
-        score = signed(reading.mean, reading.metric)
-        groups.setdefault((trial.data, trial.protocol), []).append((score, id(trial)))
-    return {
-        each
-        for several in groups.values()
-        for score, each in several
-        if score == max(several)[0] > -math.inf
-    }
+def _is_best(row: Row, rows: Sequence[Row]) -> bool:
+    """Whether no trial of the same dataset and protocol has a better mean."""
+    trial = row.trial
+    rivals = [r for r in rows if (r.trial.data, r.trial.protocol) == (trial.data, trial.protocol)]
+    return -math.inf < row.score == max(rival.score for rival in rivals)
 
 
 def _sentence(row: Row) -> str:

@@ -31,13 +31,8 @@ _LAST = ("data", "split", "host", "finished_at", "error")
 
 @dataclass(frozen=True)
 class Imported:
-    """What an import did.
-
-    Attributes:
-        added: How many runs are new.
-        already_there: How many were there before, and stay as they were.
-        failed_lines: What was refused, and why: a message for each line (of a file) or run (of a
-            database). Nothing of these is stored.
+    """How many runs an import added, how many were there before and stay as they were, and why each
+    line of a file or run of a database that was not stored was refused.
     """
 
     added: int
@@ -113,7 +108,7 @@ def check_output(path: Path) -> None:
         import_extra("pyarrow", "parquet")
 
 
-def thinned(record: Record, digits: int = 4) -> Record:
+def thinned(record: Record) -> Record:
     """A run to be kept in a repository: its curves with a few digits, without the machine's name.
 
     The training loss is left out, because no protocol reads it.
@@ -121,7 +116,7 @@ def thinned(record: Record, digits: int = 4) -> Record:
     if record.result is None:
         return replace(record, host="")
     curves = {
-        name: [float(f"{value:.{digits}g}") for value in values]
+        name: [float(f"{value:.4g}") for value in values]
         for name, values in record.result.curves.items()
         if name != "train_loss"
     }

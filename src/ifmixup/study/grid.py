@@ -80,6 +80,16 @@ def expand(settings: Settings, model: Component, method: Component, grid: Grid) 
     return list(found.values())
 
 
+def without_set(grid: Grid, given: Iterable[str]) -> Grid:
+    """The entries of a grid that change nothing of what was given: that is not searched."""
+    fixed = set(given)
+    return {
+        names: values
+        for names, values in grid.items()
+        if fixed.isdisjoint(part.strip() for part in str(names).split(","))
+    }
+
+
 def check_names(names: Iterable[str], components: Iterable[Component]) -> None:
     """Check that each name is a setting, or an option of at least one component."""
     several = list(components)
@@ -90,6 +100,10 @@ def check_names(names: Iterable[str], components: Iterable[Component]) -> None:
         if name not in known and not any(each.takes(name) for each in several):
             chosen = ", ".join(each.name for each in several)
             raise unknown_name(f"setting, or option of {chosen}:", name, known)
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
 
 
 def check_grid(grid: Mapping[Any, Any]) -> dict[tuple[str, ...], list[dict[str, Any]]]:
@@ -105,16 +119,12 @@ def check_grid(grid: Mapping[Any, Any]) -> dict[tuple[str, ...], list[dict[str, 
                 )
             if used.count(name) > 1:
                 raise InputError(f"The grid has {name!r} in two entries. Put all values into one.")
-        if isinstance(values, str) or not isinstance(values, Sequence) or not values:
+        if not _is_list(values) or not values:
             raise InputError(f"The grid needs a list of values for {key!r}; got {short(values)}.")
         entries: list[dict[str, Any]] = []
         for value in values:
             parts = value if len(names) > 1 else [value]
-            if (
-                isinstance(parts, str)
-                or not isinstance(parts, Sequence)
-                or len(parts) != len(names)
-            ):
+            if not _is_list(parts) or len(parts) != len(names):
                 raise InputError(
                     f"The grid needs lists of {len(names)} values for {key!r}, such as "
                     f"[[1, 1], [20, 1]] for 'alpha,beta'; got {short(value)}."

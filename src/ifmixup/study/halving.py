@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from ifmixup.errors import InputError
 from ifmixup.study.protocols import best_of_mean, defined, mean, needs_validation
 from ifmixup.study.store import Store
-from ifmixup.study.study import Candidate, Study, Trial
+from ifmixup.study.study import Study, Trial
 from ifmixup.training.run import RunResult
 from ifmixup.training.run_spec import RunSpec
 from ifmixup.training.task import best_epoch, higher_is_better, validation_score
@@ -23,6 +22,7 @@ NOTE = (
 
 Execute = Callable[[Sequence[RunSpec]], None]
 
+ETA = 3  # of so many settings one goes on
 _FOLDS = {1: 4, 2: 2}  # by the number of rungs that follow
 _LEAST_EPOCHS = 10
 
@@ -44,9 +44,8 @@ class Rung:
     keep: int
 
 
-@dataclass(frozen=True)
-class Halving:
-    """A grid for a fraction of its cost.
+def rungs(settings: int, folds: int, epochs: int) -> list[Rung]:
+    r"""A grid for a fraction of its cost: at most two rounds that leave settings out, then all.
 
     Of 144 settings with 10 folds and 350 epochs, all get 2 folds and 39 epochs, the best 48 get 4
     folds and 117 epochs, and the best 16 of these everything: 0.178 of the epochs of the full grid.
@@ -55,94 +54,58 @@ class Halving:
     in one of these is a test graph of another fold, so ``holdout`` with halving is a little less
     strict than over the full grid, where each fold chooses by its own graphs only.
 
-    Attributes:
-        eta: Of so many settings one goes on.
+    Of :math:`\eta = 3` settings one goes on. A rung that is followed by j others has
+    :math:`epochs / \eta^j` epochs, at least 10. Where that would save nothing, there is only the
+    full one.
+
+    Args:
+        settings: The size of the grid.
+        folds: The folds of a repeat.
+        epochs: The epochs of a full run.
     """
-
-    eta: int = 3
-
-    def __post_init__(self) -> None:
-        if self.eta < 2:
-            raise InputError(
-                f"eta must be at least 2: one of eta settings goes on; got {self.eta}."
-            )
-
-    def rungs(self, settings: int, folds: int, epochs: int) -> list[Rung]:
-        """The rounds, first to last: at most two that leave settings out, then the full one.
-
-        A rung that is followed by j others has :math:`epochs / eta^j` epochs, at least 10. Where
-        that would save nothing, there is only the full one.
-
-        Args:
-            settings: The size of the grid.
-            folds: The folds of a repeat.
-            epochs: The epochs of a full run.
-        """
-        if min(settings, folds, epochs) < 1:
-            raise InputError(
-                f"At least one setting, fold and epoch is needed; got {settings}, {folds} and "
-                f"{epochs}."
-            )
-        following = 0 if settings == 1 else 1 if settings <= self.eta else 2
-        full = Rung(settings, folds, epochs, settings)
-        plan: list[Rung] = []
-        for j in range(following, 0, -1):
-            less_folds = min(folds, _FOLDS[j])
-            less_epochs = min(epochs, max(_LEAST_EPOCHS, math.ceil(epochs / self.eta**j)))
-            if (less_folds, less_epochs) == (folds, epochs):
-                continue  # already the full one: leaving settings out would save nothing
-            keep = math.ceil(settings / self.eta)
-            plan.append(Rung(settings, less_folds, less_epochs, keep))
-            settings = keep
-        plan.append(Rung(settings, folds, epochs, settings))
-        return plan if cost(plan) < 1 else [full]
-
-    @staticmethod
-    def select(scores: Mapping[int, float], keep: int) -> list[int]:
-        """The settings that go on: the ``keep`` best, in the order of the grid.
-
-        Args:
-            scores: The score of each setting by its index in the grid. NaN is the worst; of equals
-                the earlier one goes on.
-            keep: How many.
-        """
-
-        def rank(index: int) -> tuple[float, int]:
-            value = scores[index]
-            return math.inf if math.isnan(value) else -value, index
-
-        return sorted(sorted(scores, key=rank)[:keep])
+    following = 0 if settings == 1 else 1 if settings <= ETA else 2
+    full = Rung(settings, folds, epochs, settings)
+    plan: list[Rung] = []
+    for j in range(following, 0, -1):
+        less_folds = min(folds, _FOLDS[j])
+        less_epochs = min(epochs, max(_LEAST_EPOCHS, math.ceil(epochs / ETA**j)))
+        if (less_folds, less_epochs) == (folds, epochs):
+            continue  # already the full one: leaving settings out would save nothing
+        keep = math.ceil(settings / ETA)
+        plan.append(Rung(settings, less_folds, less_epochs, keep))
+        settings = keep
+    plan.append(Rung(settings, folds, epochs, settings))
+    return plan if cost(plan) < 1 else [full]
 
 
-def cost(rungs: Sequence[Rung], repeats: int = 1) -> float:
-    """The epochs trained as a fraction of those of the full grid.
+def select(scores: Sequence[float], keep: int) -> list[int]:
+    """The indices of the ``keep`` best scores, in order; NaN is the worst, of equals the earlier
+    is better.
+    """
+    ranked = sorted(range(len(scores)), key=lambda i: (math.isnan(scores[i]), -scores[i]))
+    return sorted(ranked[:keep])
+
+
+def cost(plan: Sequence[Rung]) -> float:
+    """The epochs trained, with one repeat, as a fraction of those of the full grid.
 
     A run that an earlier rung has done, the same fold with as many epochs, is not done again.
     """
-    last = rungs[-1]
     done: dict[int, int] = {}  # epochs -> folds
     total = 0
-    for rung in rungs:
-        folds = rung.folds * (repeats if rung is last else 1)
-        total += rung.settings * (folds - done.get(rung.epochs, 0)) * rung.epochs
-        done[rung.epochs] = folds
-    return total / (rungs[0].settings * last.folds * repeats * last.epochs)
+    for rung in plan:
+        total += rung.settings * (rung.folds - done.get(rung.epochs, 0)) * rung.epochs
+        done[rung.epochs] = rung.folds
+    return total / (plan[0].settings * plan[-1].folds * plan[-1].epochs)
 
 
 def halve(study: Study, store: Store, execute: Execute) -> Study:
-    """Leave out settings that do badly on a few folds and epochs.
-
-    Args:
-        study: A study with a grid of settings.
-        store: Where the runs are.
-        execute: Runs what the store does not have yet.
-
-    Returns:
-        The same study with the settings that are left, still to be run in full.
+    """The study without the settings that do badly on a few folds and epochs; the others are still
+    to be run in full. ``execute`` runs what the store does not have yet.
     """
     left = list(study.trials)
     plans = [
-        Halving().rungs(len(trial.candidates), len(_first_repeat(trial)), trial.epochs)[:-1]
+        rungs(len(trial.candidates), len(_first_repeat(trial)), trial.epochs)[:-1]
         for trial in study.trials
     ]
     # All trials climb a rung together: no worker waits for the last run of a single trial.
@@ -152,29 +115,24 @@ def halve(study: Study, store: Store, execute: Execute) -> Study:
         execute([spec for trial in short.values() for specs in trial.specs() for spec in specs])
         for i, trial in short.items():
             rung = plans[i][number]
-            scores = {
-                index: score(trial.protocol, _done(store, keys), folds=rung.folds)
-                for index, keys in enumerate(trial.keys)
-            }
-            kept = Halving.select(scores, rung.keep)
-            left[i] = left[i].with_candidates([left[i].candidates[index] for index in kept])
+            scores = []
+            for keys in trial.keys:
+                done = [r.result for r in store.get(keys).values() if r.result is not None]
+                scores.append(score(trial.protocol, done, folds=rung.folds))
+            kept = tuple(left[i].candidates[index] for index in select(scores, rung.keep))
+            left[i] = replace(left[i], candidates=kept, keys=())
     return replace(study, trials=tuple(left))
 
 
-def score(protocol: str, results: Sequence[RunResult], *, folds: int | None = None) -> float:
-    """How good one setting is in a rung.
+def score(protocol: str, results: Sequence[RunResult], *, folds: int = 1) -> float:
+    """How good one setting is in a rung, by its finished runs.
 
     Under ``holdout`` the mean over folds of the best validation metric: test is not looked at.
     Else the best point, or the last one, of the mean test curve. More is better: an error is
-    negative.
-
-    Args:
-        protocol: ``holdout``, ``paper`` or ``last``.
-        results: The finished runs of the setting in this rung.
-        folds: How many there should be. A setting with fewer has failed somewhere: its score is
-            NaN, not a mean over the folds where it did not. By default as many as there are.
+    negative. A setting with fewer runs than ``folds`` has failed somewhere: its score is NaN, not a
+    mean over the folds where it did not.
     """
-    if not results or len(results) < (folds or 0):
+    if len(results) < folds:
         return math.nan
     metric = results[0].metric
     if needs_validation(protocol):
@@ -189,22 +147,13 @@ def score(protocol: str, results: Sequence[RunResult], *, folds: int | None = No
 
 def _shortened(trial: Trial, rung: Rung) -> Trial:
     """A trial on the folds and epochs of a rung."""
-    candidates = [
-        Candidate(each.settings.with_(epochs=rung.epochs), each.model, each.method)
-        for each in trial.candidates
-    ]
-    return replace(
-        trial,
-        candidates=tuple(candidates),
-        folds=tuple(_first_repeat(trial)[: rung.folds]),
-        keys=(),
+    candidates = tuple(
+        replace(each, settings=each.settings.with_(epochs=rung.epochs)) for each in trial.candidates
     )
+    folds = tuple(_first_repeat(trial)[: rung.folds])
+    return replace(trial, candidates=candidates, folds=folds, keys=())
 
 
 def _first_repeat(trial: Trial) -> list[tuple[int, int, str]]:
     """The folds of the first repeat, which the rungs before the last are run on."""
     return [fold for fold in trial.folds if fold[0] == trial.folds[0][0]]
-
-
-def _done(store: Store, keys: Sequence[str]) -> list[RunResult]:
-    return [r.result for r in store.get(keys).values() if r.result is not None]

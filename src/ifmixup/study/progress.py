@@ -5,21 +5,21 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from types import TracebackType
 from typing import TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from ifmixup.study.engines.engine import Outcome
+from ifmixup.study.engines.engine import Watcher
+from ifmixup.study.record import Record
 from ifmixup.training.run_spec import RunSpec
 
 SECONDS_BETWEEN_LINES = 30.0
 LINES_AT_LEAST = 10
 
 
-class Progress:
+class Progress(Watcher):
     """Shows runs done, running and failed, and the time left, counted in epochs.
 
     It is a watcher: give it to an engine, or tell it what happens. It writes to the standard
@@ -73,17 +73,12 @@ class Progress:
             self._say(f"{self.total} runs to do{kept}")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, *error: object) -> None:
         if self._bar is not None:
             self._bar.stop()
         if self.total:
             self._running.clear()
-            stopped = "stopped, " if error is not None else ""
+            stopped = "stopped, " if kind is not None else ""
             took = duration(self._clock() - self._began)
             self._say(f"{stopped}{self._counts()}, took {took}")
 
@@ -98,14 +93,12 @@ class Progress:
             self._running[spec.key] = number
         self._update()
 
-    def finished(self, outcome: Outcome) -> None:
+    def finished(self, record: Record) -> None:
         """A run has ended, well or not."""
-        self._running.pop(outcome.spec.key, None)
-        self._epochs += outcome.spec.settings.epochs if self._total_epochs else 1
-        if outcome.result is None:
-            self.failed += 1
-        else:
-            self.done += 1
+        self._running.pop(record.key, None)
+        self._epochs += record.spec.settings.epochs if self._total_epochs else 1
+        self.failed += record.status == "failed"
+        self.done += record.status == "done"
         self._update()
 
     def share(self) -> float:

@@ -43,7 +43,6 @@ class Reading:
     """What one trial reached on the test folds, fold by fold.
 
     Attributes:
-        protocol: ``holdout``, ``paper`` or ``last``.
         metric: What the numbers are: ``accuracy``, ``roc_auc``, ``average_precision`` or ``mae``.
         scores: By (repeat, fold), at the chosen setting and epoch.
         last: By (repeat, fold), at the last epoch of the chosen setting: no epoch is chosen.
@@ -55,7 +54,6 @@ class Reading:
         undefined: The (repeat, fold) where the metric is not defined, which have no score.
     """
 
-    protocol: str
     metric: str
     scores: dict[Pair, float]
     last: dict[Pair, float]
@@ -72,13 +70,24 @@ class Reading:
 
     @property
     def std_over_repeats(self) -> float:
-        """The standard deviation of the repeats' means; NaN for one repeat."""
-        return std_over_repeats(self.scores)
+        r"""How much another shuffle of the graphs changes the mean.
+
+        .. math:: \sqrt{\frac{1}{R-1} \sum_r (\bar{a}_r - \bar{a})^2}
+
+        With :math:`\bar{a}_r` the mean over the folds of repeat r; NaN for one repeat.
+        """
+        return _std([float(np.mean(each)) for each in _by_repeat(self.scores)])
 
     @property
     def std_over_folds(self) -> float:
-        """The mean over repeats of the standard deviation over folds."""
-        return std_over_folds(self.scores)
+        r"""How much the folds of a cross-validation differ from each other.
+
+        .. math:: \frac{1}{R} \sum_r \sqrt{\frac{1}{K-1} \sum_f (a_{rf} - \bar{a}_r)^2}
+
+        NaN where no repeat has two folds.
+        """
+        spreads = [_std(each) for each in _by_repeat(self.scores) if len(each) > 1]
+        return float(np.mean(spreads)) if spreads else math.nan
 
     @property
     def last_mean(self) -> float:
@@ -110,13 +119,12 @@ def read(candidates: Sequence[Results], protocol: str, pairs: Collection[Pair]) 
     if not there:
         return None
     metric = _check(there, protocol)
-    expected = sorted({*pairs, *(pair for runs in candidates for pair in runs)})
+    expected = sorted({*pairs}.union(*candidates))
     lost = {pair: sum(pair not in runs for runs in candidates) for pair in expected}
     points = _holdout(candidates) if needs_validation(protocol) else _paper(candidates, protocol)
     curves = {pair: _test_curve(candidates[p.candidate][pair]) for pair, p in points.items()}
     curve = {pair: values for pair, values in curves.items() if defined(values)}
     return Reading(
-        protocol=protocol,
         metric=metric,
         scores={pair: curve[pair][points[pair].epoch - 1] for pair in curve},
         last={pair: values[-1] for pair, values in curve.items()},
@@ -145,36 +153,12 @@ def mean(values: Mapping[Pair, float]) -> float:
     return math.fsum(values.values()) / len(values) if values else math.nan
 
 
-def std_over_repeats(values: Mapping[Pair, float]) -> float:
-    r"""How much another shuffle of the graphs changes the mean.
-
-    .. math:: \sqrt{\frac{1}{R-1} \sum_r (\bar{a}_r - \bar{a})^2}
-
-    With :math:`\bar{a}_r` the mean over the folds of repeat r; NaN for one repeat.
-    """
-    return _std([float(np.mean(each)) for each in _by_repeat(values)])
-
-
-def std_over_folds(values: Mapping[Pair, float]) -> float:
-    r"""How much the folds of a cross-validation differ from each other.
-
-    .. math:: \frac{1}{R} \sum_r \sqrt{\frac{1}{K-1} \sum_f (a_{rf} - \bar{a}_r)^2}
-
-    NaN where no repeat has two folds.
-    """
-    spreads = [_std(each) for each in _by_repeat(values) if len(each) > 1]
-    return float(np.mean(spreads)) if spreads else math.nan
-
-
 def _holdout(candidates: Sequence[Results]) -> dict[Pair, Choice]:
     points = {}
     for pair in sorted({pair for runs in candidates for pair in runs}):
         there = [index for index, runs in enumerate(candidates) if pair in runs]
         epochs = {index: best_epoch(candidates[index][pair].curves) for index in there}
-        best = max(
-            there,
-            key=lambda i: validation_score(candidates[i][pair].curves, epochs[i]),
-        )
+        best = max(there, key=lambda i: validation_score(candidates[i][pair].curves, epochs[i]))
         points[pair] = Choice(best, epochs[best] + 1)
     return points
 

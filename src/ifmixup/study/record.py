@@ -7,86 +7,78 @@ from __future__ import annotations
 
 import json
 import math
+import socket
 import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
-from functools import lru_cache
-from typing import Any, get_type_hints
+from typing import Any
 
-from ifmixup.components import ClassSpec
 from ifmixup.errors import InputError, StoreError
-from ifmixup.study.engines.engine import Outcome
-from ifmixup.training.run import RunResult
+from ifmixup.training.run import RunResult, versions
 from ifmixup.training.run_spec import RunSpec
-from ifmixup.training.settings import Settings
-from ifmixup.values import as_type, decode_number, encode_number, same_names, short
+from ifmixup.values import (
+    as_dict,
+    as_list,
+    as_type,
+    decode_number,
+    encode_number,
+    same_names,
+    short,
+)
 
 STATUSES = ("done", "failed")
 MAX_CURVES = 256 * 1024**2
 """The maximum number of bytes that the curves of one run may have."""
 
-_PLAIN_PARTS = {
-    name: hint
-    for name, hint in get_type_hints(RunSpec).items()
-    if name not in ("settings", "model", "method")
-}
+_PARTS = ("key", "spec", "status", "result", "error", "versions", "host", "finished_at")
 
 
 @dataclass(frozen=True)
 class Record:
-    """What is known of a run.
+    """What became of a run: a result, or the reason why there is none.
 
     Attributes:
-        key: The key of the spec's content.
         spec: The run.
-        status: ``done`` or ``failed``.
         result: What it measured; None if it failed.
         error: Why it failed; None if it did not.
         versions: What was installed where it ran.
         host: The machine that ran it.
         finished_at: When, in UTC, as ISO 8601.
+        key: The key of the spec's content, as it was when it ran.
     """
 
-    key: str
     spec: RunSpec
-    status: str
-    result: RunResult | None
-    error: str | None
-    versions: dict[str, str] = field(default_factory=dict)
-    host: str = ""
-    finished_at: str = ""
+    result: RunResult | None = None
+    error: str | None = None
+    versions: dict[str, str] = field(default_factory=versions)
+    host: str = field(default_factory=socket.gethostname)
+    finished_at: str = field(default_factory=lambda: _utc(datetime.now(timezone.utc)))
+    key: str = ""
 
-    @staticmethod
-    def of_outcome(outcome: Outcome) -> Record:
-        """The record of a run that has finished just now."""
-        if (outcome.result is None) == (outcome.error is None):
-            raise InputError("An outcome has either a result or an error; got both or neither.")
-        return Record(
-            key=outcome.spec.key,
-            spec=outcome.spec,
-            status="failed" if outcome.result is None else "done",
-            result=outcome.result,
-            error=outcome.error,
-            versions=outcome.versions,
-            host=outcome.host,
-            finished_at=datetime.now(timezone.utc).isoformat(timespec="microseconds"),
-        )
+    def __post_init__(self) -> None:
+        if (self.result is None) == (self.error is None):
+            raise InputError("A run has either a result or an error; got both or neither.")
+        if not self.key:
+            object.__setattr__(self, "key", self.spec.key)
+
+    @property
+    def status(self) -> str:
+        """``done`` or ``failed``."""
+        return "failed" if self.result is None else "done"
 
     def to_dict(self) -> dict[str, Any]:
         """As values that JSON has: numbers that are not finite become ``"nan"`` or ``"inf"``."""
-        result = None
-        if self.result is not None:
+        found, result = self.result, None
+        if found is not None:
             result = {
-                "metrics": {name: encode_number(v) for name, v in self.result.metrics.items()},
-                "seconds": self.result.seconds,
-                "prepare_seconds": self.result.prepare_seconds,
-                "curves": {
-                    name: [encode_number(value) for value in values]
-                    for name, values in self.result.curves.items()
-                },
+                "metrics": {name: encode_number(v) for name, v in found.metrics.items()},
+                "seconds": found.seconds,
+                "prepare_seconds": found.prepare_seconds,
+                "curves": {name: list(map(encode_number, v)) for name, v in found.curves.items()},
             }
-        return {**vars(self), "spec": self.spec.to_dict(), "result": result}
+        values = {name: getattr(self, name) for name in _PARTS}
+        return values | {"spec": self.spec.to_dict(), "result": result}
 
     @staticmethod
     def of(values: Any) -> Record:
@@ -96,22 +88,20 @@ class Record:
             StoreError: If a value is missing, unknown, of the wrong type or out of range.
         """
         try:
-            same_names("the record", _mapping(values), Record.__dataclass_fields__)
+            same_names("the record", as_dict(values), _PARTS)
             for name in ("key", "host", "finished_at"):
                 as_type(name, values[name], str)
             as_type("error", values["error"], str | None)
-            for name, version in _mapping(values["versions"]).items():
+            for name, version in as_dict(values["versions"]).items():
                 as_type(f"the version of {name}", version, str)
             status, result = values["status"], values["result"]
             if status not in STATUSES or (status == "done") != (result is not None):
                 raise StoreError(f"the status {short(status)} does not go with what it has")
             return Record(
-                **{
-                    **values,
-                    "spec": _spec(values["spec"]),
-                    "result": None if result is None else _result(result),
-                    "finished_at": _utc(values["finished_at"]),
-                }
+                RunSpec.of(values["spec"]),
+                None if result is None else _result(result),
+                finished_at=_utc(datetime.fromisoformat(values["finished_at"])),
+                **{name: values[name] for name in ("error", "versions", "host", "key")},
             )
         except StoreError:
             raise
@@ -122,16 +112,10 @@ class Record:
     def to_row(self) -> dict[str, Any]:
         """The values of the columns of the database, by name."""
         values = self.to_dict()
-        result = values.pop("result")
-        measured: dict[str, Any] = dict.fromkeys(
-            ("metrics", "seconds", "prepare_seconds", "curves")
-        )
-        if result is not None:
-            measured = {
-                **result,
-                "metrics": _json(result["metrics"]),
-                "curves": zlib.compress(_json(result["curves"]).encode()),
-            }
+        measured = values.pop("result") or dict.fromkeys(RunResult.__dataclass_fields__)
+        if self.result is not None:
+            measured["metrics"] = _json(measured["metrics"])
+            measured["curves"] = zlib.compress(_json(measured["curves"]).encode())
         texts = {name: _json(values[name]) for name in ("spec", "versions")}
         # An error may quote bytes that are not text, as half characters, which SQLite refuses.
         for name in ("error", "host"):
@@ -174,41 +158,12 @@ class Record:
             raise StoreError(f"{type(error).__name__}: {error}") from error
 
 
-def _spec(values: Any) -> RunSpec:
-    same_names("the spec", _mapping(values), RunSpec.__dataclass_fields__)
-    for name, hint in _PLAIN_PARTS.items():
-        value = as_type(name, values[name], hint)
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise StoreError(f"{name} must fit into 64 bits; got {short(value)}")
-    return RunSpec(
-        **{
-            **values,
-            "settings": _settings(_json(_mapping(values["settings"]))),
-            "model": _class(_json(values["model"])),
-            "method": _class(_json(values["method"])),
-        }
-    )
-
-
-@lru_cache(maxsize=4096)
-def _settings(text: str) -> Settings:
-    """Settings, once for the many runs that share them."""
-    return Settings.of(json.loads(text))
-
-
-@lru_cache(maxsize=4096)
-def _class(text: str) -> ClassSpec:
-    return ClassSpec.of(json.loads(text))
-
-
 def _result(values: Any) -> RunResult:
-    same_names("the result", _mapping(values), RunResult.__dataclass_fields__)
+    same_names("the result", as_dict(values), RunResult.__dataclass_fields__)
+    curves = as_dict(values["curves"])
     return RunResult(
-        curves={
-            name: [decode_number(value) for value in _list(curve)]
-            for name, curve in _mapping(values["curves"]).items()
-        },
-        metrics={name: decode_number(v) for name, v in _mapping(values["metrics"]).items()},
+        curves={name: list(map(decode_number, as_list(each))) for name, each in curves.items()},
+        metrics={name: decode_number(v) for name, v in as_dict(values["metrics"]).items()},
         seconds=_seconds(values["seconds"]),
         prepare_seconds=_seconds(values["prepare_seconds"]),
     )
@@ -221,24 +176,11 @@ def _seconds(value: Any) -> float:
     return found
 
 
-def _utc(text: str) -> str:
+def _utc(time: datetime) -> str:
     """A time in the one form that sorts as text."""
-    time = datetime.fromisoformat(text)
     if time.tzinfo is None:
-        raise StoreError(f"the time {short(text)} has no time zone")
+        raise StoreError(f"the time {time} has no time zone")
     return time.astimezone(timezone.utc).isoformat(timespec="microseconds")
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    if type(value) is not dict:
-        raise StoreError(f"{short(value)} is not an object of names and values")
-    return value
-
-
-def _list(value: Any) -> list[Any]:
-    if type(value) is not list:
-        raise StoreError(f"{short(value)} is not a list")
-    return value
 
 
 def _json(value: Any) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
 
+from ifmixup.components import foreign
 from ifmixup.study.engines.engine import Engine, Task
 from ifmixup.study.progress import Progress
 from ifmixup.study.splits import Splits
@@ -61,17 +63,13 @@ class Runner:
         with show if self.progress else nullcontext() as watcher:
             for data, mine in by_data.items():
                 # Closed at once when storing fails or Ctrl-C comes, so no worker is left behind.
-                with closing(self.engine.execute(mine, self.data[data], watcher)) as outcomes:
-                    for outcome in outcomes:
-                        self.store.add(outcome)
+                with closing(self.engine.execute(mine, self.data[data], watcher)) as records:
+                    for record in records:
+                        self.store.add(record)
 
 
 def check_study(study: Study, data: Mapping[str, PackedDataset]) -> None:
-    """Check every model and method of a study on its data, before the first run.
-
-    Args:
-        study: The study.
-        data: Its datasets, by fingerprint.
+    """Check every model and method of a study on its data, by fingerprint, before the first run.
 
     Raises:
         IfmixupError: If a class cannot be built, called or trained.
@@ -93,23 +91,18 @@ def changed_code(study: Study, store: Store) -> list[str]:
 
     Such runs stay, and are not used: changed code makes new runs.
     """
-    now: dict[tuple[str, str], set[str | None]] = {}
-    for trial in study.trials:
-        for candidate in trial.candidates:
-            for kind, spec in (("model", candidate.model), ("method", candidate.method)):
-                if spec.source is not None:
-                    now.setdefault((kind, spec.class_name), set()).add(spec.source)
+    candidates = [each for trial in study.trials for each in trial.candidates]
+    now = {spec for each in candidates for spec in (each.model, each.method) if foreign(spec)}
     if not now:
         return []
-    older: dict[str, int] = {}
-    datasets: Mapping[str, None] = dict.fromkeys(trial.data for trial in study.trials)
+    names, sources = ({getattr(s, key) for s in now} for key in ("class_name", "source"))
+    datasets = {trial.data for trial in study.trials}
+    older: Counter[str] = Counter()
     for record in store.records(curves=False):
-        if record.spec.data not in datasets or record.key in study.keys:
-            continue
-        for kind, spec in (("model", record.spec.model), ("method", record.spec.method)):
-            sources = now.get((kind, spec.class_name))
-            if sources is not None and spec.source not in sources:
-                older[spec.class_name] = older.get(spec.class_name, 0) + 1
+        if record.spec.data in datasets and record.key not in study.keys:
+            for spec in (record.spec.model, record.spec.method):
+                if spec.class_name in names and spec.source not in sources:
+                    older[spec.class_name] += 1
     return [
         f"{name} changed: {count} stored run{'s are' if count > 1 else ' is'} of older code."
         for name, count in older.items()

@@ -37,11 +37,6 @@ class Splits:
     folds: tuple[Fold, ...]
 
     @property
-    def pairs(self) -> list[tuple[int, int]]:
-        """The (repeat, fold) of every fold."""
-        return [(each.repeat, each.fold) for each in self.folds]
-
-    @property
     def are_one(self) -> bool:
         """Whether all are the same graphs in the same parts, such as a dataset's own split."""
         return len({each.fingerprint for each in self.folds}) == 1
@@ -60,7 +55,7 @@ class Splits:
         for each in self.folds:
             if (each.repeat, each.fold) == (repeat, fold):
                 return each
-        known = ", ".join(f"({r}, {f})" for r, f in self.pairs)
+        known = ", ".join(f"({each.repeat}, {each.fold})" for each in self.folds)
         raise InputError(f"There is no repeat {repeat}, fold {fold}. There are: {known}.")
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -68,8 +63,12 @@ class Splits:
         target = Path(path)
         head = {"dataset": self.dataset, "data": self.data, "seed": self.seed}
         lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
-        body = ",\n".join(_fold_text(each) for each in self.folds)
-        text = "\n".join(["{", *lines, ' "folds": [', body, " ]", "}", ""])
+        folds = []
+        for each in self.folds:
+            parts = [f'   "{part}": {json.dumps(getattr(each, part))}' for part in PARTS]
+            start = f'  {{"repeat": {each.repeat}, "fold": {each.fold}'
+            folds.append(",\n".join([start, *parts]) + "}")
+        text = "\n".join(["{", *lines, ' "folds": [', ",\n".join(folds), " ]", "}", ""])
         try:
             with atomically(target) as unfinished:
                 unfinished.write_text(text, encoding="utf-8")
@@ -162,17 +161,9 @@ def load_splits(path: str | os.PathLike[str], data: PackedDataset) -> Splits:
 
 
 def _checked(values: Any, data: PackedDataset, source: str) -> Splits:
-    """Splits from untrusted values; an error names the fold and says what is wrong with it.
-
-    Args:
-        values: Any JSON value.
-        data: The dataset it must belong to.
-        source: Where it was read, for the message.
-    """
-    if not isinstance(values, dict):
-        raise InputError(f"{source} is not a splits file: it must hold {', '.join(_HEAD)}.")
+    """Splits from untrusted values; an error names the fold and says what is wrong with it."""
     for name, kind in _HEAD.items():
-        if type(values.get(name)) is not kind:
+        if not isinstance(values, dict) or type(values.get(name)) is not kind:
             raise InputError(
                 f"{source} is not a splits file: {name!r} must be there and be a {kind.__name__}. "
                 f"Needed are {', '.join(_HEAD)}."
@@ -266,8 +257,3 @@ def _stratified_tenth(
         count = min(max(1, round(len(members) / 10)), len(members) - 1)
         taken.append(chance.permutation(members)[:count])
     return np.concatenate(taken)
-
-
-def _fold_text(each: Fold) -> str:
-    lists = ",\n".join(f'   "{part}": {json.dumps(getattr(each, part))}' for part in PARTS)
-    return f'  {{"repeat": {each.repeat}, "fold": {each.fold},\n{lists}}}'

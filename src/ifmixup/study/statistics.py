@@ -16,6 +16,7 @@ HURTS = "hurts"
 NO_DIFFERENCE = "no difference that these folds can show"
 NOT_ENOUGH = "not enough runs to say"
 
+ALPHA = 0.05  # intervals are of 95 %, and smaller p-values count
 LEAST_FOLDS = 5  # fewer may differ clearly by chance, and t with one degree of freedom would say so
 _EQUAL = 1e-12  # accuracies are fractions of whole numbers: what is nearer is rounding
 _FEWEST_DATASETS = 5
@@ -41,11 +42,7 @@ class Difference:
 
 
 def paired_difference(
-    method: Mapping[Pair, float],
-    none: Mapping[Pair, float],
-    test_ratio: float,
-    *,
-    confidence: float = 0.95,
+    method: Mapping[Pair, float], none: Mapping[Pair, float], test_ratio: float
 ) -> Difference:
     r"""The corrected resampled t-test of Nadeau and Bengio (2003).
 
@@ -65,9 +62,8 @@ def paired_difference(
         method: The method's metric by (repeat, fold).
         none: The same of ``none``. Folds that only one of the two has are left out.
         test_ratio: :math:`n_{test}/n_{train}`: 1 / (folds − 1) in a cross-validation.
-        confidence: Of the interval.
     """
-    if not (math.isfinite(test_ratio) and test_ratio >= 0):
+    if not 0 <= test_ratio < math.inf:
         raise InputError(
             f"test_ratio is n_test / n_train, such as 1/9 for 10 folds; got {test_ratio}."
         )
@@ -83,7 +79,7 @@ def paired_difference(
     from scipy import stats
 
     error = math.sqrt((1 / k + test_ratio) * float(np.var(differences, ddof=1)))
-    reach = float(stats.t.ppf((1 + confidence) / 2, k - 1)) * error
+    reach = float(stats.t.ppf(1 - ALPHA / 2, k - 1)) * error
     p_value = float(2 * stats.t.sf(abs(mean) / error, k - 1))
     return Difference(mean, mean - reach, mean + reach, p_value, k)
 
@@ -120,24 +116,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-def verdict(
-    difference: Difference,
-    adjusted_p: float,
-    alpha: float = 0.05,
-    *,
-    higher_is_better: bool = True,
-) -> str:
-    """What the figures say, in plain words.
-
-    Args:
-        difference: The difference to ``none``.
-        adjusted_p: Its p-value after :func:`holm`.
-        alpha: Below it, the difference counts.
-        higher_is_better: Whether more of the metric is better; of an error, less is.
-    """
+def verdict(difference: Difference, adjusted_p: float, *, higher_is_better: bool = True) -> str:
+    """What the figures say, in plain words; a p-value after :func:`holm` below 0.05 counts."""
     if math.isnan(adjusted_p) or math.isnan(difference.mean):
         return NOT_ENOUGH
-    if adjusted_p >= alpha or difference.mean == 0:
+    if adjusted_p >= ALPHA or difference.mean == 0:
         return NO_DIFFERENCE
     if difference.pairs < LEAST_FOLDS:
         return NOT_ENOUGH

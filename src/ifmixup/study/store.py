@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
+from typing import Any
 
 from ifmixup.errors import StoreError, unknown_name
-from ifmixup.study.engines.engine import Outcome
 from ifmixup.study.record import STATUSES, Record
 
 FILE_NAME = "runs.sqlite"
@@ -20,36 +19,29 @@ APPLICATION_ID = int.from_bytes(b"ifmx", "big")
 SCHEMA = 2
 BUSY_SECONDS = 60.0
 
-_COLUMNS = (
-    "key, dataset, model, method, repeat, fold, spec, status, metrics, error, seconds, "
-    "prepare_seconds, versions, host, finished_at"
-)  # all but the curves, which are large
-_TABLE = """
-CREATE TABLE runs (
-    key TEXT NOT NULL PRIMARY KEY,
-    dataset TEXT NOT NULL,
-    model TEXT NOT NULL,
-    method TEXT NOT NULL,
-    repeat INTEGER NOT NULL,
-    fold INTEGER NOT NULL,
-    spec TEXT NOT NULL,
-    status TEXT NOT NULL CHECK (status IN ('done', 'failed')),
-    curves BLOB,
-    metrics TEXT,
-    error TEXT,
-    seconds REAL,
-    prepare_seconds REAL,
-    versions TEXT NOT NULL,
-    host TEXT NOT NULL,
-    finished_at TEXT NOT NULL
-)
-"""
+_COLUMNS = {
+    "key": "TEXT NOT NULL PRIMARY KEY",
+    "dataset": "TEXT NOT NULL",
+    "model": "TEXT NOT NULL",
+    "method": "TEXT NOT NULL",
+    "repeat": "INTEGER NOT NULL",
+    "fold": "INTEGER NOT NULL",
+    "spec": "TEXT NOT NULL",
+    "status": "TEXT NOT NULL CHECK (status IN ('done', 'failed'))",
+    "curves": "BLOB",
+    "metrics": "TEXT",
+    "error": "TEXT",
+    "seconds": "REAL",
+    "prepare_seconds": "REAL",
+    "versions": "TEXT NOT NULL",
+    "host": "TEXT NOT NULL",
+    "finished_at": "TEXT NOT NULL",
+}
 # A done run stays as it is. A failed one gives way to a done one, and to another failure if that
 # came later; :always says that this one did, whatever the clocks of two machines say.
-_NAMES = [*_COLUMNS.split(", "), "curves"]
 _PUT = f"""
-INSERT INTO runs ({", ".join(_NAMES)}) VALUES ({", ".join(f":{name}" for name in _NAMES)})
-ON CONFLICT (key) DO UPDATE SET {", ".join(f"{n} = excluded.{n}" for n in _NAMES[1:])}
+INSERT INTO runs ({", ".join(_COLUMNS)}) VALUES ({", ".join(f":{name}" for name in _COLUMNS)})
+ON CONFLICT (key) DO UPDATE SET {", ".join(f"{n} = excluded.{n}" for n in [*_COLUMNS][1:])}
 WHERE runs.status = 'failed'
     AND (:always OR excluded.status = 'done' OR excluded.finished_at > runs.finished_at)
 """
@@ -75,15 +67,15 @@ class Store:
                 folder.mkdir(parents=True, exist_ok=True)
         self._connection = _connect(self.path, read_only=read_only)
 
-    def add(self, outcome: Outcome) -> bool:
+    def add(self, record: Record) -> bool:
         """Keep what became of a run, at once and for good.
 
         Returns:
             Whether something was stored: a run that is done stays as it is.
         """
         with explained(self.path):
-            row = Record.of_outcome(outcome).to_row()
-            return self._connection.execute(_PUT, {**row, "always": True}).rowcount > 0
+            row = {**record.to_row(), "always": True}
+            return self._connection.execute(_PUT, row).rowcount > 0
 
     def merge(self, records: Iterable[Record]) -> int:
         """Keep records from elsewhere, all or none; returns how many were new.
@@ -114,45 +106,25 @@ class Store:
             keys: The runs' keys.
             curves: False leaves the curves empty, which is faster.
         """
-        columns = f"{_COLUMNS}, curves" if curves else _COLUMNS
         found: dict[str, Record] = {}
         wanted = iter(dict.fromkeys(keys))
         while some := list(islice(wanted, _AT_ONCE)):
-            marks = ", ".join("?" * len(some))
-            query = f"SELECT {columns} FROM runs WHERE key IN ({marks})"
-            found |= {record.key: record for record in self._records(query, some)}
+            where = f"key IN ({', '.join('?' * len(some))})"
+            found |= {record.key: record for record in self._records(where, some, curves)}
         return found
 
-    def records(
-        self,
-        *,
-        dataset: str | None = None,
-        model: str | None = None,
-        method: str | None = None,
-        status: str | None = None,
-        repeat: int | None = None,
-        fold: int | None = None,
-        curves: bool = True,
-    ) -> Iterator[Record]:
-        """The runs that agree with everything that is given, sorted by what they are."""
-        if status is not None and status not in STATUSES:
-            raise unknown_name("status", status, STATUSES)
-        given = {
-            "dataset": dataset,
-            "model": model,
-            "method": method,
-            "status": status,
-            "repeat": repeat,
-            "fold": fold,
-        }
-        wanted = {name: value for name, value in given.items() if value is not None}
+    def records(self, *, curves: bool = True, **wanted: str | int) -> Iterator[Record]:
+        """The runs that agree with everything that is given, sorted by what they are.
+
+        Args:
+            curves: False leaves the curves empty, which is faster.
+            **wanted: A ``dataset``, ``model``, ``method``, ``status``, ``repeat`` or ``fold``.
+        """
+        if wanted.get("status", "done") not in STATUSES:
+            raise unknown_name("status", str(wanted["status"]), STATUSES)
         where = " AND ".join(f"{name} = :{name}" for name in wanted) or "1"
-        columns = f"{_COLUMNS}, curves" if curves else _COLUMNS
-        yield from self._records(
-            f"SELECT {columns} FROM runs WHERE {where} "
-            f"ORDER BY dataset, model, method, repeat, fold, key",
-            wanted,
-        )
+        order = "ORDER BY dataset, model, method, repeat, fold, key"
+        yield from self._records(f"{where} {order}", wanted, curves)
 
     def rows(self) -> Iterator[tuple[str, Record | StoreError]]:
         """Every run, or what is wrong with it, by key: to save what can be saved of a store."""
@@ -171,18 +143,14 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _records(self, query: str, values: object) -> Iterator[Record]:
+    def _records(self, where: str, values: Any, curves: bool) -> Iterator[Record]:
+        columns = (name for name in _COLUMNS if curves or name != "curves")  # which are large
         with explained(self.path):
-            rows = self._connection.execute(query, values)  # type: ignore[arg-type]
-            for row in rows:
+            query = f"SELECT {', '.join(columns)} FROM runs WHERE {where}"
+            for row in self._connection.execute(query, values):
                 try:
                     yield Record.of_row(dict(row))
                 except StoreError as error:
@@ -194,10 +162,8 @@ class Store:
 
 
 def _connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
-    """Open the database at ``path``; unless ``read_only``, make it where it is missing.
-
-    Raises:
-        StoreError: If the file is not a database of ours, which is then left as it is.
+    """Open the database at ``path``, and make it where it is missing unless ``read_only``; a file
+    that is not ours is left as it is.
     """
     with explained(path):
         new = not path.exists() or not path.stat().st_size
@@ -220,7 +186,8 @@ def _connect_to_write(path: Path, new: bool) -> sqlite3.Connection:
             # One transaction, unless another process has just done so.
             connection.execute("BEGIN EXCLUSIVE")
             if connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-                connection.execute(_TABLE)
+                columns = ", ".join(f"{name} {kind}" for name, kind in _COLUMNS.items())
+                connection.execute(f"CREATE TABLE runs ({columns})")
                 connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
                 connection.execute(f"PRAGMA user_version = {SCHEMA}")
             connection.execute("COMMIT")
@@ -237,28 +204,21 @@ def _connect_to_write(path: Path, new: bool) -> sqlite3.Connection:
     return connection
 
 
-def _connect_to_read(path: Path) -> sqlite3.Connection:
+def _connect_to_read(path: Path, options: str = "") -> sqlite3.Connection:
     """Open without writing, also where nothing can be written, and check that it is ours."""
-    address = f"{path.resolve().as_uri()}?mode=ro"
-    # A log that is not empty holds runs; without one the file itself is all there is.
-    logs = (path.with_name(f"{path.name}-{kind}") for kind in ("wal", "journal"))
-    whole = not any(log.exists() and log.stat().st_size for log in logs)
-    trouble: sqlite3.Error | None = None
-    for options in ("", "&immutable=1") if whole else ("",):
-        connection = sqlite3.connect(
-            address + options, uri=True, timeout=BUSY_SECONDS, isolation_level=None
-        )
-        try:
-            _check_ours(connection, path)
-            return connection
-        except sqlite3.Error as error:
-            connection.close()
-            trouble = error
-        except StoreError:
-            connection.close()
+    address = f"{path.resolve().as_uri()}?mode=ro{options}"
+    connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
+    try:
+        _check_ours(connection, path)
+    except BaseException as error:
+        connection.close()
+        # A log that is not empty holds runs; without one the file itself is all there is.
+        logs = (path.with_name(f"{path.name}-{kind}") for kind in ("wal", "journal"))
+        whole = not any(log.exists() and log.stat().st_size for log in logs)
+        if options or not whole or not isinstance(error, sqlite3.Error):
             raise
-    assert trouble is not None
-    raise trouble
+        return _connect_to_read(path, "&immutable=1")
+    return connection
 
 
 def _check_ours(connection: sqlite3.Connection, path: Path) -> None:

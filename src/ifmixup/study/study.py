@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
-from ifmixup.components import ClassSpec, Component
+from ifmixup.components import ClassSpec
 from ifmixup.errors import InputError, StoreError, unknown_name
 from ifmixup.safe_io import atomically
 from ifmixup.study.protocols import Pair, needs_validation
@@ -23,7 +24,7 @@ from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run_spec import Fold, RunSpec
 from ifmixup.training.settings import Settings
 from ifmixup.training.task import TITLES
-from ifmixup.values import as_type, decode_number, same_names, short
+from ifmixup.values import as_dict, as_list, as_type, decode_number, same_names, short
 
 FILE_NAME = "study.json"
 FORMAT = 1
@@ -54,18 +55,14 @@ class Candidate:
 
     def to_dict(self) -> dict[str, Any]:
         """As values that JSON has."""
-        return {
-            "settings": self.settings.to_dict(),
-            "model": self.model.to_dict(),
-            "method": self.method.to_dict(),
-        }
+        return {name: part.to_dict() for name, part in vars(self).items()}
 
     @staticmethod
     def of(values: Any) -> Candidate:
         """The inverse of :meth:`to_dict`."""
-        same_names("A candidate", _mapping(values), ("settings", "model", "method"))
+        same_names("A candidate", as_dict(values), Candidate.__dataclass_fields__)
         return Candidate(
-            Settings.of(_mapping(values["settings"])),
+            Settings.of(as_dict(values["settings"])),
             ClassSpec.of(values["model"]),
             ClassSpec.of(values["method"]),
         )
@@ -129,36 +126,29 @@ class Trial:
                     seed=self.seed,
                     repeat=repeat,
                     fold=fold,
-                    settings=each.settings,
-                    model=each.model,
-                    method=each.method,
+                    **vars(each),
                 )
                 for repeat, fold, split in self.folds
             ]
             for each in self.candidates
         ]
 
-    def with_candidates(self, candidates: Sequence[Candidate]) -> Trial:
-        """The same trial with other settings."""
-        return replace(self, candidates=tuple(candidates), keys=())
-
     def to_dict(self) -> dict[str, Any]:
         """As values that JSON has."""
-        values = {name: getattr(self, name) for name in Trial.__dataclass_fields__}
-        return {**values, "candidates": [each.to_dict() for each in self.candidates]}
+        return {**vars(self), "candidates": [each.to_dict() for each in self.candidates]}
 
     @staticmethod
     def of(values: Any) -> Trial:
         """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
-        same_names("A trial", _mapping(values), Trial.__dataclass_fields__)
+        same_names("A trial", as_dict(values), Trial.__dataclass_fields__)
         for name in ("name", "model", "method", "dataset", "data", "protocol"):
             as_type(name, values[name], str)
         as_type("against", values["against"], str | None)
         as_type("seed", values["seed"], int)
         needs_validation(values["protocol"])
-        folds = tuple(_fold(each) for each in _list(values["folds"]))
-        keys = tuple(tuple(map(_text, _list(each))) for each in _list(values["keys"]))
-        candidates = tuple(map(Candidate.of, _list(values["candidates"])))
+        folds = tuple(map(_fold, as_list(values["folds"])))
+        keys = tuple(tuple(map(_text, as_list(each))) for each in as_list(values["keys"]))
+        candidates = tuple(map(Candidate.of, as_list(values["candidates"])))
         if not folds or len(keys) != len(candidates) or {len(k) for k in keys} != {len(folds)}:
             raise InputError(f"the trial {short(values['name'])} has not one key per run")
         ratio = decode_number(values["test_ratio"])
@@ -211,55 +201,41 @@ class Study:
 
     def against(self, trial: Trial) -> Trial | None:
         """The trial that another one is compared with."""
-        for each in self.trials:
-            if each.name == trial.against and (each.data, each.protocol) == (
-                trial.data,
-                trial.protocol,
-            ):
-                return each
-        return None
+        wanted = (trial.data, trial.protocol, trial.against)
+        found = (each for each in self.trials if (each.data, each.protocol, each.name) == wanted)
+        return next(found, None)
 
-    def specs(self) -> Iterator[RunSpec]:
+    def specs(self) -> list[RunSpec]:
         """Every run once, fold by fold, so methods can be compared before all are done."""
-        seen: set[str] = set()
-        by_trial = [trial.specs() for trial in self.trials]
-        for number in range(max((len(t.folds) for t in self.trials), default=0)):
-            for trial, specs in zip(self.trials, by_trial, strict=True):
-                for candidate in specs if number < len(trial.folds) else ():
-                    spec = candidate[number]
-                    if spec.key not in seen:
-                        seen.add(spec.key)
-                        yield spec
+        candidates = [specs for trial in self.trials for specs in trial.specs()]
+        found: dict[str, RunSpec] = {}
+        for spec in chain.from_iterable(zip_longest(*candidates)):
+            if spec is not None:
+                found.setdefault(spec.key, spec)
+        return list(found.values())
 
     def to_dict(self) -> dict[str, Any]:
         """As values that JSON has."""
-        trials = [trial.to_dict() for trial in self.trials]
-        return {**vars_of(self), "trials": trials, "notes": list(self.notes)}
+        values = {name: getattr(self, name) for name in Study.__dataclass_fields__}
+        return {**values, "trials": [trial.to_dict() for trial in self.trials]}
 
     @staticmethod
     def of(values: Any) -> Study:
         """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
-        same_names("A study", _mapping(values), Study.__dataclass_fields__)
+        same_names("A study", as_dict(values), Study.__dataclass_fields__)
         if _text(values["metric"]) not in TITLES:
             raise unknown_name("metric", values["metric"][:60], TITLES)
         return Study(
             _text(values["name"]),
             _text(values["title"]),
             values["metric"],
-            tuple(map(Trial.of, _list(values["trials"]))),
-            tuple(map(_text, _list(values["notes"]))),
-            _mapping(values["config"]),
+            tuple(map(Trial.of, as_list(values["trials"]))),
+            tuple(map(_text, as_list(values["notes"]))),
+            as_dict(values["config"]),
         )
 
 
-def vars_of(study: Study) -> dict[str, Any]:
-    """The fields of a study by name."""
-    return {name: getattr(study, name) for name in Study.__dataclass_fields__}
-
-
 def make_trial(
-    model: Component,
-    method: Component,
     data: PackedDataset,
     splits: Splits,
     candidates: Sequence[Candidate],
@@ -269,23 +245,12 @@ def make_trial(
     name: str | None = None,
     against: str | None = None,
 ) -> Trial:
-    """A trial on the folds of ``splits``.
-
-    Args:
-        model: The model.
-        method: The method.
-        data: The dataset.
-        splits: Its folds.
-        candidates: The settings to choose from.
-        protocol: ``holdout``, ``paper`` or ``last``.
-        seed: Seeds the runs.
-        name: What to call it; by default by model and method.
-        against: The name of the trial that it is compared with.
-    """
+    """A :class:`Trial` on the folds of ``splits``; its name is by default by model and method."""
+    model, method = candidates[0].model.name, candidates[0].method.name
     return Trial(
-        name=name or f"{model.name} {method.name}",
-        model=model.name,
-        method=method.name,
+        name=name or f"{model} {method}",
+        model=model,
+        method=method,
         dataset=data.name,
         data=data.fingerprint,
         protocol=protocol,
@@ -339,7 +304,7 @@ def load_studies(folder: Path) -> list[Study]:
             raise InputError(f"a newer ifmixup wrote it (format {written}): upgrade ifmixup")
         if written != FORMAT:
             raise InputError(f"it is not a {FILE_NAME} of ifmixup (format {FORMAT})")
-        return [Study.of(values) for values in _list(content.get("studies"))]
+        return [Study.of(values) for values in as_list(content.get("studies"))]
     except FileNotFoundError:
         return []
     except (OSError, ValueError, RecursionError, TypeError) as error:
@@ -360,18 +325,6 @@ def _covers(study: Study, earlier: Study) -> bool:
 
 def _question(trial: Trial) -> tuple[str | None, ...]:
     return trial.data, trial.protocol, trial.model, trial.method, trial.name, trial.against
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InputError(f"{short(value)} is not an object of names and values")
-    return value
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise InputError(f"{short(value)} is not a list")
-    return value
 
 
 def _text(value: Any) -> str:

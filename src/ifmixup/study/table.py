@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
+from typing import TYPE_CHECKING
 
 from ifmixup.study.statistics import Difference
 from ifmixup.training.task import is_fraction
+
+if TYPE_CHECKING:
+    from rich.table import Column
+    from rich.table import Table as RichTable
 
 UNKNOWN = "–"
 _LATEX = {
@@ -28,25 +33,15 @@ _LATEX = {
 
 @dataclass(frozen=True)
 class Table:
-    """Texts in rows, for a README or a paper.
-
-    Attributes:
-        head: The names of the columns.
-        rows: The texts.
-        names: The first so many columns are names, to the left; the others numbers, to the right.
-        title: What it shows.
-        notes: What must be read with it.
-        bold: The (row, column) that stand out.
-        rules: The rows that a line is drawn above.
-    """
+    """Texts in rows, for a README or a paper."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
-    names: int = 1
+    names: int = 1  # so many columns are names, to the left; the others are numbers, to the right
     title: str = ""
-    notes: Sequence[str] = ()
-    bold: Collection[tuple[int, int]] = ()
-    rules: Collection[int] = ()
+    notes: Sequence[str] = ()  # what must be read with it
+    bold: Collection[tuple[int, int]] = ()  # the (row, column) that stand out
+    rules: Collection[int] = ()  # the rows that a line is drawn above
 
     def markdown(self) -> str:
         """As Markdown; texts are escaped."""
@@ -73,6 +68,40 @@ class Table:
         return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
+def grouped_table(
+    columns: Iterable[Column],
+    rows: Iterable[tuple[tuple[str, ...], Iterable[str], str]],
+    notes: str,
+    title: str | None = None,
+) -> RichTable:
+    """A table for a terminal: rows, each with its group, cells and style, stand together under a
+    line that names their group.
+    """
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    table = RichTable(
+        *columns,
+        title=title,
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 1, 0, 0),
+        caption=Text(notes),
+        caption_justify="left",
+    )
+    last = None
+    for group, cells, style in rows:
+        if group != last:
+            if last is not None:
+                table.add_section()
+            table.add_row(*(Text(name, style="bold") for name in group))
+            last = group
+        table.add_row(*(Text(cell, style=style) for cell in cells))
+    return table
+
+
 def escape_markdown(text: str) -> str:
     """Text in which Markdown finds nothing to obey."""
     return re.sub(r"([\\|*_`<\[\]])", r"\\\1", _one_line(text))
@@ -91,12 +120,8 @@ def metric_text(metric: str, value: float, size: float, *, sign: bool = False) -
 
 
 def difference_text(found: Difference, metric: str = "accuracy", size: float = math.nan) -> str:
-    """A difference and its 95 % interval: ``+1.2 [−0.4, +2.8]``.
-
-    Args:
-        found: The difference.
-        metric: What it is in; a fraction is written in points.
-        size: What another metric's decimals follow from, such as the mean itself.
+    """A difference and its 95 % interval: ``+1.2 [−0.4, +2.8]``; a fraction is written in points,
+    another metric with the decimals that ``size`` needs, such as the mean itself.
     """
     mean, low, high = (
         metric_text(metric, value, size, sign=True) for value in (found.mean, found.low, found.high)

@@ -25,8 +25,7 @@ class Checkpoint:
             :meth:`PackedDataset.describe <ifmixup.training.packed.PackedDataset.describe>` gives,
             ``settings`` how it was trained, ``model`` and ``method`` the classes and their options
             (:class:`~ifmixup.components.ClassSpec`; never code), ``versions`` what was installed,
-            ``measured`` the metrics on graphs that were held out; see
-            :func:`ifmixup.training.fit.describe`.
+            ``measured`` the metrics on graphs that were held out.
         state: What :meth:`Trainer.state_dict <ifmixup.training.trainer.Trainer.state_dict>` gave:
             ``model`` has the weights, ``scaling`` what features and values were standardised by.
     """
@@ -37,12 +36,7 @@ class Checkpoint:
 
 def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     """Write a checkpoint; a reader sees the old one or the new one, never half of it."""
-    content = {
-        "format": FORMAT,
-        "version": VERSION,
-        "about": checkpoint.about,
-        "state": checkpoint.state,
-    }
+    content = {"format": FORMAT, "version": VERSION, **vars(checkpoint)}
     path.parent.mkdir(parents=True, exist_ok=True)
     # Given a path, torch.save would write its name into the file, and no two would be the same.
     with atomically(path) as unfinished, unfinished.open("xb") as stream:
@@ -53,11 +47,8 @@ def _check_size(path: Path) -> None:
     """Check that a file unpacks to no more than its own size: ``torch.save`` does not compress."""
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
-    unpacked = sum(member.file_size for member in members)
-    if (
-        any(member.compress_type != zipfile.ZIP_STORED for member in members)
-        or unpacked > path.stat().st_size
-    ):
+    compressed = any(member.compress_type != zipfile.ZIP_STORED for member in members)
+    if compressed or sum(member.file_size for member in members) > path.stat().st_size:
         raise CheckpointError("it is compressed, which checkpoints are not.")
 
 

@@ -56,13 +56,8 @@ class BestWeights:
 
     def state_dict(self) -> dict[str, Any]:
         """As tensors and plain values."""
-        names = ("score", "epoch", "waited", "weights", "latest", "restored")
-        return {name: getattr(self, name) for name in names}
+        return {name: value for name, value in vars(self).items() if name != "patience"}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go back to where :meth:`state_dict` was taken."""
-        score = state["score"]
-        self.score = None if score is None else (float(score[0]), float(score[1]))
-        self.epoch, self.waited = int(state["epoch"]), int(state["waited"])
-        self.weights, self.latest = dict(state["weights"]), dict(state["latest"])
-        self.restored = bool(state["restored"])
+        vars(self).update({name: state[name] for name in self.state_dict()})

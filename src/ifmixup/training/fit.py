@@ -48,19 +48,14 @@ def train(
 ) -> Trainer:
     """Train a model; with ``save`` it survives being stopped at any moment.
 
-    A model or a method of the user's is tried on a few graphs first.
+    A model or a method of the user's is tried on a few graphs first. The arguments that are not
+    named here are those of :class:`~ifmixup.training.trainer.Trainer`.
 
     Args:
-        settings: How to train.
-        model: The model and its options; see :func:`ifmixup.components.resolve`.
-        method: The method and its options.
-        data: The packed dataset.
-        train: The graphs to train on, as indices into the dataset.
         validation: The graphs that choose the epoch: the trained model has the weights of the best
             one. Without them it has those of the last one.
         test: The graphs to evaluate after every epoch, which choose nothing.
         patience: Stop after so many epochs without a better one; needs ``validation``.
-        seed: Seeds everything that is drawn.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
         save: Where checkpoints go.
         resume: Go on from the checkpoint at ``save``, if there is one; the result is the same as
@@ -69,7 +64,16 @@ def train(
     """
     best = _best_weights(data, validation, patience)
     settings = with_edge_attr(settings, model, data)  # a saved model says what it reads
-    about = describe(settings, model, method, data, train, seed)
+    about: dict[str, Any] = {  # everything that the weights depend on
+        "data": data.describe(),
+        "fingerprint": data.fingerprint,
+        "trained_on": digest(train.tolist()),
+        "graphs": train.numel(),
+        "seed": seed,
+        "settings": settings.to_dict(),
+        "model": model.to_dict(),
+        "method": method.to_dict(),
+    }
     if best is not None and validation is not None:
         about |= {"validated_on": digest(validation.tolist()), "patience": patience}
     if foreign(model) or foreign(method):
@@ -104,27 +108,6 @@ def train(
     return trainer
 
 
-def describe(
-    settings: Settings,
-    model: ClassSpec,
-    method: ClassSpec,
-    data: PackedDataset,
-    train: Tensor,
-    seed: int,
-) -> dict[str, Any]:
-    """What a checkpoint tells about itself: everything that its weights depend on."""
-    return {
-        "data": data.describe(),
-        "fingerprint": data.fingerprint,
-        "trained_on": digest(train.tolist()),
-        "graphs": train.numel(),
-        "seed": seed,
-        "settings": settings.to_dict(),
-        "model": model.to_dict(),
-        "method": method.to_dict(),
-    }
-
-
 def _best_weights(
     data: PackedDataset, validation: Tensor | None, patience: int | None
 ) -> BestWeights | None:
@@ -148,11 +131,14 @@ def _checkpoint(about: dict[str, Any], trainer: Trainer, best: BestWeights | Non
     state = trainer.state_dict()
     if best is not None:
         state["best"] = best.state_dict()
-    measured = _measured(trainer, best)
-    saved = datetime.now(timezone.utc).isoformat(timespec="seconds")
-    parameters = sum(each.numel() for each in trainer.model.parameters())
-    about = {**about, "parameters": parameters, "versions": versions(), "saved": saved}
-    return Checkpoint({**about, "measured": measured}, state)
+    about = {
+        **about,
+        "parameters": sum(each.numel() for each in trainer.model.parameters()),
+        "versions": versions(),
+        "saved": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "measured": _measured(trainer, best),
+    }
+    return Checkpoint(about, state)
 
 
 def _measured(trainer: Trainer, best: BestWeights | None) -> dict[str, Any] | None:
@@ -190,17 +176,12 @@ def _check_same(path: Path, stored: dict[str, Any], wanted: dict[str, Any]) -> N
             old, new = _identity(old), _identity(new)
         if old == new:
             continue
+        problem = f"is of another training: {name} was {old}, is {new}"
         if isinstance(old, dict) and isinstance(new, dict):
             differ = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
             changes = ", ".join(f"{key} was {old.get(key)}, is {new.get(key)}" for key in differ)
-            raise CheckpointError(
-                f"{path} was trained with other {name}: {changes}. Resume with the same {name}, "
-                f"or save to another file."
-            )
-        raise CheckpointError(
-            f"{path} is of another training: {name} was {old}, is {new}. Resume with the same, "
-            f"or save to another file."
-        )
+            problem = f"was trained with other {name}: {changes}"
+        raise CheckpointError(f"{path} {problem}. Resume with the same, or save to another file.")
 
 
 def _identity(values: Any) -> Any:
@@ -213,11 +194,7 @@ def _identity(values: Any) -> Any:
 
 @contextmanager
 def epoch_bar(epochs: int) -> Iterator[Callable[[Trainer], None]]:
-    """A progress bar on stderr; the function that it gives is called after each epoch.
-
-    Args:
-        epochs: The maximum number of epochs.
-    """
+    """A progress bar on stderr; the function that it gives is called after each epoch."""
     with Progress(
         TextColumn("epoch {task.completed:.0f}/{task.total:.0f}"),
         BarColumn(),

@@ -136,6 +136,28 @@ def calibration_error(logits: Tensor, y: Tensor) -> float:
     return float(gap.index_add_(0, position, right - confidence).abs().sum() / y.numel())
 
 
+def fit_temperature(logits: Tensor, y: Tensor) -> float:
+    r"""The temperature T for which :math:`\mathrm{softmax}(\mathbf{o} / T)` has the least loss.
+
+    "On Calibration of Modern Neural Networks" (Guo et al., 2017, https://arxiv.org/abs/1706.04599).
+    The loss is convex in 1/T. T is kept between 0.01 and 100, because without a mistake among the
+    graphs the least loss is at 0.
+
+    Args:
+        logits: Of graphs that were not trained on, ``[B, C]``.
+        y: Their classes ``[B]``.
+    """
+    from scipy.optimize import minimize_scalar
+
+    logits, y = logits.detach().cpu().double(), y.cpu()
+
+    def loss(log_temperature: float) -> float:
+        return float(F.cross_entropy(logits / math.exp(log_temperature), y))
+
+    bounds = (math.log(0.01), math.log(100))
+    return math.exp(minimize_scalar(loss, bounds=bounds, method="bounded").x)
+
+
 def roc_auc(scores: Tensor, y: Tensor) -> float:
     r"""The area under the ROC curve, the mean over the columns that have both classes.
 

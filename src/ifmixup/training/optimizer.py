@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import nn
@@ -11,26 +11,9 @@ from torch import nn
 BETA1, BETA2, EPS = 0.9, 0.999, 1e-8  # torch's
 
 
-class Optimizer(Protocol):
-    """What a training asks of an optimiser."""
-
-    def prepare(self) -> None:
-        """Called before every epoch."""
-
-    def zero_grad(self) -> None:
-        """Set the gradients to zero."""
-
-    def step(self, learning_rate: float) -> None:
-        """Update the weights by their gradients."""
-
-    def state_dict(self) -> dict[str, Any]:
-        """What the next step depends on, but the weights."""
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go back to where :meth:`state_dict` was taken."""
-
-
-def make_optimizer(model: nn.Module, weight_decay: float, *, flat: bool) -> Optimizer:
+def make_optimizer(
+    model: nn.Module, weight_decay: float, *, flat: bool
+) -> FlatAdamW | torch.optim.AdamW:
     """AdamW for the parameters of ``model`` that are not frozen.
 
     Args:
@@ -43,39 +26,10 @@ def make_optimizer(model: nn.Module, weight_decay: float, *, flat: bool) -> Opti
     alike = len({parameter.dtype for parameter in parameters}) == 1
     if flat and alike and all(parameter.requires_grad for parameter in parameters):
         return FlatAdamW(model, weight_decay)
-    return TorchAdamW(model, weight_decay)
-
-
-class TorchAdamW:
-    """:class:`torch.optim.AdamW`, for any parameters."""
-
-    def __init__(self, model: nn.Module, weight_decay: float) -> None:
-        trained = [each for each in model.parameters() if each.requires_grad]
-        # Without a weight to train, torch's optimiser refuses; a step then changes nothing.
-        self.optimizer = torch.optim.AdamW(
-            trained or [nn.Parameter(torch.zeros(()))], weight_decay=weight_decay
-        )
-
-    def prepare(self) -> None:
-        """Nothing: torch's optimiser follows its parameters."""
-
-    def zero_grad(self) -> None:
-        """Forget the gradients."""
-        self.optimizer.zero_grad()
-
-    def step(self, learning_rate: float) -> None:
-        """Update the weights by their gradients."""
-        for group in self.optimizer.param_groups:
-            group["lr"] = learning_rate
-        self.optimizer.step()
-
-    def state_dict(self) -> dict[str, Any]:
-        """What the next step depends on, but the weights."""
-        return self.optimizer.state_dict()
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go back to where :meth:`state_dict` was taken."""
-        self.optimizer.load_state_dict(state)
+    trained = [parameter for parameter in parameters if parameter.requires_grad]
+    # Without a weight to train, torch's optimiser refuses; a step then changes nothing.
+    trained = trained or [nn.Parameter(torch.zeros(()))]
+    return torch.optim.AdamW(trained, weight_decay=weight_decay)
 
 
 class FlatAdamW:
@@ -91,6 +45,8 @@ class FlatAdamW:
     :class:`torch.optim.AdamW`, which spends 0.4 ms per step on the way to its kernel: a tenth of a
     step on small graphs; see docs/speed.md.
 
+    It is used as torch's is, but ``state_dict`` leaves the learning rate out.
+
     A small model has dozens of parameters of a few hundred numbers each. Here they become views of
     one tensor, and so do their gradients.
 
@@ -102,6 +58,7 @@ class FlatAdamW:
     def __init__(self, model: nn.Module, weight_decay: float) -> None:
         self.model, self.weight_decay = model, weight_decay
         self.weights = flatten_parameters(model)
+        self.param_groups: list[dict[str, Any]] = [{"lr": 0.001}]  # torch's
         self.steps = 0
         self.mean = torch.zeros_like(self.weights, requires_grad=False)
         self.square = torch.zeros_like(self.weights, requires_grad=False)
@@ -118,9 +75,9 @@ class FlatAdamW:
         self.weights.grad.zero_()
 
     @torch.no_grad()
-    def step(self, learning_rate: float) -> None:
+    def step(self) -> None:
         """Update the weights by their gradient."""
-        gradient = self.weights.grad
+        gradient, learning_rate = self.weights.grad, self.param_groups[0]["lr"]
         assert gradient is not None  # see flatten_parameters
         self.steps += 1
         if self.weight_decay:

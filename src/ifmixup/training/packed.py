@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import torch
@@ -116,27 +116,13 @@ class PackedDataset:
 
     def to_dict(self) -> dict[str, Any]:
         """As tensors and plain values, to be saved or sent."""
-        graphs = self.graphs
-        return {
-            "name": self.name,
-            "num_outputs": self.num_outputs,
-            "fingerprint": self.fingerprint,
-            **{name: getattr(self, name) for name in (*_KNOWN, "split")},
-            "nodes": graphs.nodes,
-            "edges": graphs.edges,
-            "graphs": graphs.graphs,
-            "node_ptr": graphs.node_ptr,
-            "edge_ptr": graphs.edge_ptr,
-        }
+        graphs = {each.name: getattr(self.graphs, each.name) for each in fields(Graphs)}
+        return {**vars(self), "graphs": graphs}
 
     @staticmethod
     def of(values: dict[str, Any]) -> PackedDataset:
         """The inverse of :meth:`to_dict`."""
-        graphs = Graphs(
-            *(values[key] for key in ("nodes", "edges", "graphs", "node_ptr", "edge_ptr"))
-        )
-        names = ("name", "num_outputs", "fingerprint", *_KNOWN, "split")
-        return PackedDataset(graphs=graphs, **{name: values[name] for name in names})
+        return PackedDataset(**{**values, "graphs": Graphs(**values["graphs"])})
 
 
 def pack(
@@ -168,11 +154,13 @@ def pack(
         if width != widths[0]:
             raise _differ(index, "y", widths[0], width)
     graphs = replace(graphs, graphs={"y": torch.cat(rows)})
-    columns = _continuous(graphs)
-    _check_edges(graphs)
+    _check_finite("features x", graphs.nodes["x"], graphs.node_graph)
+    _check_finite("edge_attr", graphs.edges.get("edge_attr"), graphs.edge_graph)
+    columns = continuous(graphs.nodes["x"])
     class_names = getattr(dataset, "class_names", None)
     encoder = getattr(dataset, "encoder", None)
-    fingerprint = _fingerprint(graphs, _differently(task, metric, columns))
+    usual = task == "classes" and metric == "accuracy" and not columns
+    fingerprint = _fingerprint(graphs, "" if usual else f"{task} {metric} {columns};")
     return PackedDataset(
         # a name of its own, because two lists of graphs must not share a study
         name=name or getattr(dataset, "name", None) or f"graphs-{fingerprint[:8]}",
@@ -316,28 +304,14 @@ def _num_outputs(y: Tensor, task: str, class_names: Sequence[str] | None) -> int
     raise InputError(f"There are {found} {what}, but {len(class_names)} class_names.")
 
 
-def _continuous(graphs: Graphs) -> list[int]:
-    """The columns of ``x`` that are not all 0 or 1; none of them may be infinite or missing."""
-    x = graphs.nodes["x"]
-    columns = continuous(x)
-    if columns and not bool(x[:, columns].isfinite().all()):
-        row = int((~x.isfinite()).any(1).nonzero()[0])
-        raise _not_finite("features x", int(graphs.node_graph[row]))
-    return columns
-
-
-def _check_edges(graphs: Graphs) -> None:
-    attributes = graphs.edges.get("edge_attr")
-    if attributes is not None and not bool(attributes.isfinite().all()):
-        edge = int((~attributes.isfinite()).flatten(1).any(1).nonzero()[0])
-        raise _not_finite("edge_attr", int(graphs.edge_graph[edge]))
-
-
-def _not_finite(what: str, index: int) -> InputError:
-    return InputError(
-        f"The {what} of graph {index} are not all finite. Fill in what is missing (NaN), or leave "
-        f"the graph out."
-    )
+def _check_finite(what: str, rows: Tensor | None, graph: Tensor) -> None:
+    """Check that no row, whose graph is known, has an infinite or a missing value."""
+    if rows is not None and not bool(rows.isfinite().all()):
+        wrong = (~rows.isfinite()).flatten(1).any(1)
+        raise InputError(
+            f"The {what} of graph {int(graph[wrong][0])} are not all finite. Fill in what is "
+            f"missing (NaN), or leave the graph out."
+        )
 
 
 def _split(dataset: Any) -> dict[str, Tensor] | None:
@@ -348,15 +322,9 @@ def _split(dataset: Any) -> dict[str, Tensor] | None:
     return {part: torch.as_tensor(index, dtype=torch.long) for part, index in split.items()}
 
 
-def _differently(task: str, metric: str, continuous: list[int]) -> str:
-    """What else the numbers of a run depend on, where it is more than classes of 0/1 features."""
-    if task == "classes" and metric == "accuracy" and not continuous:
-        return ""
-    return f"{task} {metric} {continuous};"
-
-
-def _fingerprint(graphs: Graphs, differently: str) -> str:
-    hasher = hashlib.sha256(differently.encode())
+def _fingerprint(graphs: Graphs, more: str) -> str:
+    """A digest of all graphs, and of what more the numbers of a run depend on."""
+    hasher = hashlib.sha256(more.encode())
     levels = {**graphs.nodes, **graphs.edges, **graphs.graphs, "node_ptr": graphs.node_ptr}
     for name, value in sorted(levels.items()):
         hasher.update(f"{name} {value.dtype} {tuple(value.shape)};".encode())

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import torch
-from torch import Tensor, nn
-from torch_geometric.data import Data
+from torch import Tensor
 
 from ifmixup.augment import Method
 from ifmixup.batch import from_batch, to_batch
@@ -26,12 +25,6 @@ _GRAPHS = 8  # enough for a batch norm, few enough to take no time
 def preflight(settings: Settings, model: ClassSpec, method: ClassSpec, data: PackedDataset) -> None:
     """Build a model and a method, run two graphs forward, and train one step on a few graphs.
 
-    Args:
-        settings: How to train.
-        model: The model and its options.
-        method: The method and its options.
-        data: The dataset.
-
     Raises:
         IfmixupError: If something does not work; the message names the user's line and the fix.
     """
@@ -45,15 +38,10 @@ def preflight(settings: Settings, model: ClassSpec, method: ClassSpec, data: Pac
         _check_requirements(trainer, model)
         if foreign(model) and trainer.method.weights_edges:
             batch = to_batch(trainer.data.graphs)
-            if batch.edge_index.size(1):
-                check_model(trainer.model, batch, call=_call)
+            if batch.edge_index.size(1):  # as a training calls it, with edge_attr and node_weight
+                check_model(trainer.model, batch, call=lambda m, b: GraphsModel(m)(from_batch(b)))
         if foreign(model) or foreign(method):
             trainer.run_epoch()
-
-
-def _call(model: nn.Module, batch: Data) -> Tensor:
-    """As a training calls it: ``edge_attr`` and ``node_weight`` too, where ``forward`` has them."""
-    return GraphsModel(model)(from_batch(batch))
 
 
 def _few(data: PackedDataset) -> Tensor:
@@ -75,10 +63,9 @@ def _check_output(trainer: Trainer, model: ClassSpec, data: PackedDataset) -> No
     wanted = (2, data.num_outputs)
     if not isinstance(out, Tensor) or tuple(out.shape) != wanted:
         given = f"shape {list(out.shape)}" if isinstance(out, Tensor) else type(out).__name__
-        what = {"classes": "classes", "labels": "labels", "values": "values"}[data.task]
         raise ComponentError(
             f"{model.class_name}.forward returns {given} for {wanted[0]} graphs with {wanted[1]} "
-            f"{what}; {list(wanted)} is needed: one row per graph. Is the last layer "
+            f"{data.task}; {list(wanted)} is needed: one row per graph. Is the last layer "
             f"out_channels wide, and are nodes pooled by batch (global_mean_pool(x, batch))?"
         )
     if not out.is_floating_point():
@@ -89,11 +76,12 @@ def _check_requirements(trainer: Trainer, model: ClassSpec) -> None:
     names = {"embed": ("embed", "classify"), "encode": ("encode", "embed", "classify")}
     method: Method = trainer.method
     for need in sorted(method.requires):
-        lacking = [n for n in names.get(need, (need,)) if not hasattr(trainer.model, n)]
+        needed = names.get(need, (need,))
+        lacking = [name for name in needed if not hasattr(trainer.model, name)]
         if lacking:
             raise ComponentError(
-                f"{type(method).__name__} needs a model with {', '.join(names.get(need, (need,)))}"
-                f"; {model.class_name} has no {' and no '.join(lacking)}. Split its forward: "
+                f"{type(method).__name__} needs a model with {', '.join(needed)}; "
+                f"{model.class_name} has no {' and no '.join(lacking)}. Split its forward: "
                 f"embed(x, edge_index, edge_weight, batch) gives one row per graph, classify(h) "
                 f"its logits. The models of ifmixup.nn have them."
             )

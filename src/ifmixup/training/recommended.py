@@ -17,13 +17,8 @@ from ifmixup.training.trainer import with_edge_attr
 
 @dataclass(frozen=True)
 class Recommendation:
-    """Where a training starts from.
-
-    Attributes:
-        settings: How to train.
-        model: The model with its recommended options.
-        method: The method with its recommended options.
-        origin: Where they come from, in words.
+    """Where a training starts from, with model and method in their recommended options, and where
+    that comes from, in words.
     """
 
     settings: Settings

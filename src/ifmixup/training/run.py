@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
 
 import torch
 
 from ifmixup.errors import InputError
+from ifmixup.training.metrics import fit_temperature, metrics
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run_spec import Fold, RunSpec
-from ifmixup.training.task import metric_of, validation_score
+from ifmixup.training.task import best_epoch, metric_of
 from ifmixup.training.trainer import Trainer
 
 
@@ -30,7 +30,8 @@ class RunResult:
         metrics: On the test graphs after the last epoch: ``accuracy``, ``balanced_accuracy``,
             ``nll``, ``ece``, or what :func:`~ifmixup.training.metrics.metrics` gives for another
             task; with validation graphs also ``chosen_accuracy`` and so on, at the epoch that
-            validation chose.
+            validation chose, and for classes ``temperature``, ``scaled_nll`` and ``scaled_ece``,
+            after the last epoch with the temperature that fits the validation graphs best.
         seconds: The time of training and evaluating.
         prepare_seconds: The part of it that went into cutting and augmenting batches.
     """
@@ -44,10 +45,6 @@ class RunResult:
     def metric(self) -> str:
         """What the curves show: ``accuracy``, ``roc_auc``, ``average_precision`` or ``mae``."""
         return metric_of(self.curves)
-
-    def to_dict(self) -> dict[str, Any]:
-        """As plain values."""
-        return dict(vars(self))
 
 
 def run(
@@ -64,7 +61,7 @@ def run(
 
     Args:
         spec: What to run.
-        data: The packed dataset.
+        data: The dataset.
         fold: Its graphs.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
         each_epoch: Called with the number of epochs done, after each.
@@ -78,25 +75,35 @@ def run(
             **{part: fold.indices(part) for part in ("train", "validation", "test")},
             seed=spec.run_seed,
         )
-        best: tuple[float, float] | None = None
-        chosen: dict[str, float] = {}
+        tested = []
         while trainer.epoch < spec.settings.epochs:
             trainer.run_epoch()
-            if fold.validation:
-                now = validation_score(trainer.curves)
-                if best is None or now > best:
-                    best, chosen = now, trainer.latest["test"]
+            tested.append(trainer.latest["test"])
             if each_epoch is not None:
                 each_epoch(trainer.epoch)
+        scaled = _scaled(trainer) if fold.validation and data.task == "classes" else {}
+    chosen = tested[best_epoch(trainer.curves)] if fold.validation else {}
     return RunResult(
         curves=trainer.curves,
         metrics={
-            **trainer.latest["test"],
+            **tested[-1],
             **{f"chosen_{name}": value for name, value in chosen.items()},
+            **scaled,
         },
         seconds=trainer.seconds,
         prepare_seconds=trainer.prepare_seconds,
     )
+
+
+def _scaled(trainer: Trainer) -> dict[str, float]:
+    """What temperature scaling on the validation graphs gives on the test graphs."""
+    logits, y = zip(*map(trainer.predicted, ("validation", "test")), strict=True)
+    temperature = fit_temperature(logits[0], y[0])
+    found = metrics(logits[1] / temperature, y[1])
+    return {
+        "temperature": temperature,
+        **{f"scaled_{name}": found[name] for name in ("nll", "ece")},
+    }
 
 
 _ALONE = threading.RLock()

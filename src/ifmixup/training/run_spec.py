@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cache, cached_property, lru_cache
+from typing import Any, get_type_hints
 
 import torch
 from torch import Tensor
 
 from ifmixup.components import ClassSpec
+from ifmixup.errors import InputError
 from ifmixup.training.settings import Settings
+from ifmixup.values import as_dict, as_type, same_names, short
 
 VERSION = 3  # of the training: another one where the same spec gives other numbers than before
 PARTS = ("train", "validation", "test")
@@ -71,8 +73,7 @@ class Fold:
     @staticmethod
     def of(values: Mapping[str, Any]) -> Fold:
         """The inverse of :meth:`to_dict`, of values that were checked."""
-        parts: list[Sequence[int]] = [values[part] for part in PARTS]
-        return Fold(values["repeat"], values["fold"], *map(tuple, parts))
+        return Fold(values["repeat"], values["fold"], *(values[part] for part in PARTS))
 
 
 @dataclass(frozen=True)
@@ -103,12 +104,15 @@ class RunSpec:
 
     @cached_property
     def key(self) -> str:
-        """The name of this run: the same content has the same key on every machine."""
+        """The name of this run: the same content has the same key on every machine.
+
+        What is None is left out, so a new option that is off by default keeps the runs there are.
+        """
         return digest(
             [
                 VERSION,
                 [self.data, self.split, self.seed, self.repeat, self.fold],
-                self.settings.to_dict(),
+                {name: v for name, v in self.settings.to_dict().items() if v is not None},
                 self.model.identity,
                 self.method.identity,
             ]
@@ -121,23 +125,35 @@ class RunSpec:
 
     def to_dict(self) -> dict[str, Any]:
         """As values that JSON has."""
-        return {
-            **{name: getattr(self, name) for name in ("dataset", "data", "split", "seed")},
-            "repeat": self.repeat,
-            "fold": self.fold,
-            "settings": self.settings.to_dict(),
-            "model": self.model.to_dict(),
-            "method": self.method.to_dict(),
-        }
+        values = {name: getattr(self, name) for name in RunSpec.__dataclass_fields__}
+        return values | {name: values[name].to_dict() for name in ("settings", "model", "method")}
 
     @staticmethod
-    def of(values: Mapping[str, Any]) -> RunSpec:
-        """The inverse of :meth:`to_dict`."""
-        return RunSpec(
-            **{
-                **values,
-                "settings": Settings.of(values["settings"]),
-                "model": ClassSpec.of(values["model"]),
-                "method": ClassSpec.of(values["method"]),
-            }
-        )
+    def of(values: Any) -> RunSpec:
+        """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
+        same_names("the spec", as_dict(values), RunSpec.__dataclass_fields__)
+        for name, hint in _plain_parts().items():
+            value = as_type(name, values[name], hint)
+            if isinstance(value, int) and not -(2**63) <= value < 2**63:
+                raise InputError(f"{name} must fit into 64 bits; got {short(value)}")
+        settings = _settings(json.dumps(as_dict(values["settings"])))
+        classes = {kind: _class(json.dumps(values[kind])) for kind in ("model", "method")}
+        return RunSpec(**{**values, "settings": settings, **classes})
+
+
+@cache
+def _plain_parts() -> dict[str, Any]:
+    """The types of the parts that are text or numbers."""
+    hints = get_type_hints(RunSpec)
+    return {name: hint for name, hint in hints.items() if hint in (str, int)}
+
+
+@lru_cache(maxsize=4096)
+def _settings(text: str) -> Settings:
+    """Settings, once for the many runs that share them."""
+    return Settings.of(json.loads(text))
+
+
+@lru_cache(maxsize=4096)
+def _class(text: str) -> ClassSpec:
+    return ClassSpec.of(json.loads(text))

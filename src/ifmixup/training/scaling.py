@@ -21,27 +21,19 @@ class Scaling:
     A mean of 0 and a deviation of 1 leave a column alone: features of 0 and 1, and targets that are
     classes or labels. Of a column that is the same on all training nodes only the mean is taken
     off. Values are doubles, on the CPU, until they are standardised.
-
-    Attributes:
-        x_mean: Of the node features, ``[F]``.
-        x_std: Their deviations, ``[F]``.
-        y_mean: Of the targets, ``[T]``.
-        y_std: Their deviations, ``[T]``: one unit of what a model gives is so much of the target.
     """
 
-    x_mean: Tensor
+    x_mean: Tensor  # of the node features, [F]
     x_std: Tensor
-    y_mean: Tensor
-    y_std: Tensor
+    y_mean: Tensor  # of the targets, [T]
+    y_std: Tensor  # one unit of what a model gives is so much of the target
 
     @staticmethod
     def fit(data: PackedDataset, train: Tensor) -> Scaling:
         """Learn from the graphs numbered ``train``, and from no others.
 
-        Args:
-            data: The dataset; its ``continuous`` columns are standardised, and its targets where
-                they are values.
-            train: The graphs to train on.
+        The ``continuous`` columns of a dataset are standardised, and its targets if they are
+        values.
         """
         x, y = data.graphs.nodes["x"], data.y
         x_mean, x_std = _nothing(x.size(1))
@@ -49,17 +41,12 @@ class Scaling:
             trained_on = torch.zeros(len(data), dtype=torch.bool, device=x.device)
             trained_on[train.to(x.device)] = True
             rows = x[trained_on[data.graphs.node_graph]][:, data.continuous]
-            mean, std = _moments(rows)
-            x_mean[data.continuous] = mean
-            x_std[data.continuous] = std.masked_fill(std == 0, 1.0)
-        y_mean, y_std = _nothing(data.num_outputs)
+            x_mean[data.continuous], x_std[data.continuous] = _moments(rows)
+        found = (x_mean, x_std, *_nothing(data.num_outputs))
+        moved = [each.to(x.dtype).to(x.device) for each in found]
         if data.task == "values":
-            y_mean, y_std = _moments(y[train.to(y.device)])
-            y_std = y_std.masked_fill(y_std == 0, 1.0)
-        x_mean, x_std = (each.to(x.dtype).to(x.device) for each in (x_mean, x_std))
-        if data.task != "values":
-            y_mean, y_std = (each.to(x.dtype).to(x.device) for each in (y_mean, y_std))
-        return Scaling(x_mean, x_std, y_mean, y_std)
+            moved[2:] = _moments(y[train.to(y.device)])
+        return Scaling(*moved)
 
     def features(self, x: Tensor) -> Tensor:
         """Node features as the model takes them; the same tensor where there is nothing to do."""
@@ -102,11 +89,11 @@ def _nothing(columns: int) -> tuple[Tensor, Tensor]:
 def _moments(rows: Tensor) -> tuple[Tensor, Tensor]:
     """The mean and deviation of each column without its missing values (NaN).
 
-    A column without any value has 0 and 0. A deviation that is rounding, beside the size of the
-    values, is 0.
+    A column without any value has 0 and 1. A deviation that is rounding, beside the size of the
+    values, is 1.
     """
     rounding = 1e-12 if rows.dtype == torch.double else 1e-6
     rows = rows.cpu().double()  # which not every device has
     mean = rows.nanmean(0).nan_to_num()
     std = (rows - mean).square().nanmean(0).nan_to_num().sqrt()
-    return mean, std.masked_fill(std <= rounding * mean.abs(), 0.0)
+    return mean, std.masked_fill(std <= rounding * mean.abs(), 1.0)

@@ -30,6 +30,11 @@ class Settings:
         label_smoothing: The share of each class label that is spread over all classes.
         recompute_bn: Whether the statistics of batch norm are measured anew after every epoch, with
             the weights that it ended with.
+        train_share: The share of the training graphs that is trained on, to study few labels. A
+            smaller share is part of a larger one, and each has the same share of every class. For
+            the same number of steps at every share, set steps_per_epoch.
+        label_noise: The share of the training and validation graphs that is given the label of
+            another class, to study wrong labels. Test graphs keep theirs.
         use_edge_attr: Whether the model is given edge attributes. None: a model of your own that
             takes edge_attr is, ours are not. Edge attributes are not standardised.
     """
@@ -42,6 +47,8 @@ class Settings:
     steps_per_epoch: int | None = None
     label_smoothing: float = 0.0
     recompute_bn: bool = False
+    train_share: float = 1.0
+    label_noise: float = 0.0
     use_edge_attr: bool | None = None
 
     def __post_init__(self) -> None:
@@ -56,10 +63,13 @@ class Settings:
                 f"learning_rate must be above 0 and weight_decay at least 0; got "
                 f"{self.learning_rate} and {self.weight_decay}."
             )
-        if not 0 <= self.label_smoothing < 1:
-            raise InputError(
-                f"label_smoothing must be at least 0 and below 1; got {self.label_smoothing}."
-            )
+        for name in ("label_smoothing", "label_noise"):
+            if not 0 <= getattr(self, name) < 1:
+                raise InputError(
+                    f"{name} must be at least 0 and below 1; got {getattr(self, name)}."
+                )
+        if not 0 < self.train_share <= 1:
+            raise InputError(f"train_share must be above 0 and at most 1; got {self.train_share}.")
 
     def with_(self, **changes: Any) -> Settings:
         """A copy with other values; an unknown name is answered with the nearest one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import math
 import time
@@ -21,12 +22,13 @@ from ifmixup.graphs import Graphs, cut, is_undirected, select
 from ifmixup.nn.graph_model import GraphModel
 from ifmixup.nn.inputs import GraphsModel
 from ifmixup.training.metrics import loss_of, metrics, number_known
-from ifmixup.training.optimizer import make_optimizer
+from ifmixup.training.optimizer import FlatAdamW, make_optimizer
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.scaling import Scaling
 from ifmixup.training.settings import Settings
 from ifmixup.training.task import LOSSES
 
+_MEASURED = ("epoch", "curves", "latest", "seconds", "prepare_seconds")
 NODES_AT_ONCE = 10_000  # batches are prepared together up to about so many nodes
 
 
@@ -39,7 +41,7 @@ class Trainer:
 
     Args:
         settings: How to train.
-        model: The model and its options.
+        model: The model and its options; see :func:`ifmixup.components.resolve`.
         method: The method and its options.
         data: The dataset, on the device to train on.
         train: The graphs to train on, as indices into the dataset.
@@ -63,6 +65,11 @@ class Trainer:
         device = data.graphs.node_ptr.device
         settings = with_edge_attr(settings, model, data)
         self.settings, self.model_spec, self.method_spec = settings, model, method
+        if settings.label_noise > 0:
+            known = train if validation is None else torch.cat([train, validation])
+            data = with_wrong_labels(data, known, settings.label_noise, seed)
+        if settings.train_share < 1:
+            train = nested_share(data, train, settings.train_share, seed)
         self.train = train.to(device)
         self.scaling = _scaling(data, self.train)
         data = data if settings.use_edge_attr else data.without_edge_attr()
@@ -72,7 +79,13 @@ class Trainer:
         self.loss = loss_of(data.task, settings.label_smoothing)
         self.order = torch.Generator().manual_seed(seed)
         torch.manual_seed(seed)
-        self.model = self._build_model().to(device)
+        self.model: nn.Module = build(
+            "model",
+            model,
+            in_channels=data.num_features,
+            out_channels=data.num_outputs,
+            edge_dim=data.edge_dim,
+        ).to(device)
         self.method: Method = build(
             "method",
             method,
@@ -140,27 +153,28 @@ class Trainer:
 
     def evaluate(self, name: str) -> dict[str, float]:
         """The metrics on ``validation`` or ``test``."""
-        y = torch.cat([y for _, y in self.evaluated[name]])
-        out = torch.cat(self.outputs(name)).to(y.device)
+        out, y = self.predicted(name)
         return metrics(out, y, self.data.task, self.data.metric, self.scaling.y_std)
+
+    def predicted(self, name: str) -> tuple[Tensor, Tensor]:
+        """What the model gives for ``validation`` or ``test``, and the targets."""
+        y = torch.cat([y for _, y in self.evaluated[name]])
+        return torch.cat(self.outputs(name)).to(y.device), y
 
     def outputs(self, name: str) -> list[Tensor]:
         """What the model gives for the batches of ``validation`` or ``test``."""
         self.model.eval()
-        found = []
-        with (
-            torch.inference_mode(),
-            user_code(f"{self.model_spec.class_name}.forward", type(self.model)),
-        ):
+        found, step = [], f"{self.model_spec.class_name}.forward"
+        with torch.inference_mode(), user_code(step, type(self.model)):
             for inputs, _ in self.evaluated[name]:
-                x, edge_index, edge_weight, batch, *_ = inputs.values()
-                named = dict(list(inputs.items())[4:])
-                found.append(self.model(x, edge_index, edge_weight, batch, **named))
+                first, named = list(inputs.values())[:4], dict(list(inputs.items())[4:])
+                found.append(self.model(*first, **named))
         return found
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that the next epoch depends on, as tensors and plain values."""
-        generator = self.method.generator
+        generator, device = self.method.generator, self.train.device
+        on_gpu = device.type != "cpu"  # where dropout draws from a random state of its own
         return {
             "model": self.model.state_dict(),
             "optimizer": self.optimizer.state_dict(),
@@ -168,13 +182,9 @@ class Trainer:
             "method": None if generator is None else generator.get_state(),
             "method_state": self.method.state_dict(),
             "torch": torch.get_rng_state(),
-            "device": self._device_state(),
-            "epoch": self.epoch,
-            "curves": self.curves,
-            "latest": self.latest,
+            "device": torch.get_device_module(device).get_rng_state() if on_gpu else None,
             "scaling": self.scaling.to_dict(),
-            "seconds": self.seconds,
-            "prepare_seconds": self.prepare_seconds,
+            **{name: getattr(self, name) for name in _MEASURED},
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -189,27 +199,14 @@ class Trainer:
         device = self.train.device
         if device.type != "cpu" and state["device"] is not None:
             torch.get_device_module(device).set_rng_state(state["device"])
-        self.epoch = state["epoch"]
-        self.curves = {name: list(values) for name, values in state["curves"].items()}
-        self.latest = {name: dict(values) for name, values in state["latest"].items()}
-        self.seconds = state["seconds"]
-        self.prepare_seconds = state["prepare_seconds"]
+        for name in _MEASURED:
+            setattr(self, name, copy.deepcopy(state[name]))
 
     @property
     def _foreign(self) -> type:
         """The class of the user's, if the model or the method is one."""
         model, method = type(self.model), type(self.method)
         return method if model.__module__.startswith("ifmixup.") else model
-
-    def _build_model(self) -> nn.Module:
-        model: nn.Module = build(
-            "model",
-            self.model_spec,
-            in_channels=self.data.num_features,
-            out_channels=self.data.num_outputs,
-            edge_dim=self.data.edge_dim,
-        )
-        return model
 
     def _initialise_lazy(self) -> None:
         """Give parameters whose width is not known yet their width, by one forward pass."""
@@ -220,15 +217,21 @@ class Trainer:
 
     def _train_epoch(self) -> float:
         """The mean loss of one epoch of steps."""
-        self.optimizer.prepare()
-        losses, counts = [], []
+        if isinstance(self.optimizer, FlatAdamW):
+            self.optimizer.prepare()
         halved = self.epoch // self.settings.halve_every
-        learning_rate = self.settings.learning_rate * 0.5**halved
-        for graphs, loss in self._losses():
+        self.optimizer.param_groups[0]["lr"] = self.settings.learning_rate * 0.5**halved
+        losses, counts = [], []
+        for graphs in self._training_batches():
+            loss = (
+                self.method.loss(self.training_model, graphs, self.loss)
+                if self._own_loss
+                else self.loss(self.training_model(graphs), graphs.graphs["y"])
+            )
             self.optimizer.zero_grad()
             if loss.requires_grad:  # unless all parameters are frozen
                 loss.backward()
-            self.optimizer.step(learning_rate)
+            self.optimizer.step()
             losses.append(loss.detach())
             all_known = self.data.task == "classes"
             counts.append(graphs.num_graphs if all_known else number_known(graphs.graphs["y"]))
@@ -241,14 +244,6 @@ class Trainer:
     def _own_loss(self) -> bool:
         """Whether the method computes the loss itself, from batches as they are."""
         return type(self.method).loss is not Method.loss
-
-    def _losses(self) -> Iterator[tuple[Graphs, Tensor]]:
-        """The graphs and the loss of each step."""
-        for graphs in self._training_batches():
-            if self._own_loss:
-                yield graphs, self.method.loss(self.training_model, graphs, self.loss)
-            else:
-                yield graphs, self.loss(self.training_model(graphs), graphs.graphs["y"])
 
     def _training_batches(self) -> Iterator[Graphs]:
         """The graphs of each step of an epoch, changed unless the method's loss does that."""
@@ -276,10 +271,36 @@ class Trainer:
         cut = [select(self.data.graphs, part) for part in parts]
         return [(self.evaluation_model.inputs(graphs), graphs.graphs["y"]) for graphs in cut]
 
-    def _device_state(self) -> Tensor | None:
-        """The random state of a GPU, which dropout draws from there."""
-        device = self.train.device
-        return None if device.type == "cpu" else torch.get_device_module(device).get_rng_state()
+
+def nested_share(data: PackedDataset, index: Tensor, share: float, seed: int) -> Tensor:
+    """About ``share`` of the graphs ``index`` ``[n]``, at least one of each class, in their order.
+
+    A smaller share is part of a larger one.
+    """
+    order = torch.randperm(index.numel(), generator=torch.Generator().manual_seed(seed))
+    y = data.y[index.to(data.y.device)].cpu()[order]
+    groups = y.unique() if data.task == "classes" else [None]
+    kept = [order if each is None else order[y == each] for each in groups]
+    return index[
+        torch.cat([each[: max(1, round(share * len(each)))] for each in kept]).sort().values
+    ]
+
+
+def with_wrong_labels(data: PackedDataset, index: Tensor, share: float, seed: int) -> PackedDataset:
+    """The dataset with another class, drawn uniformly, for ``share`` of the graphs ``index``.
+
+    Whether a graph's label is wrong and which it then has depends on the seed alone.
+    """
+    if data.task != "classes":
+        raise InputError(f"label_noise is for classes; the targets here are {data.task}.")
+    generator = torch.Generator().manual_seed(seed)
+    is_wrong = torch.rand(len(data), generator=generator, dtype=torch.double) < share
+    step = torch.randint(1, max(2, data.num_outputs), (len(data),), generator=generator)
+    given = torch.zeros(len(data), dtype=torch.bool)
+    given[index.cpu()] = True
+    changed = torch.where(is_wrong & given, step, 0).to(data.y.device)
+    y = (data.y + changed) % data.num_outputs
+    return replace(data, graphs=replace(data.graphs, graphs={**data.graphs.graphs, "y": y}))
 
 
 def recompute_batch_norm(model: GraphsModel, batches: Iterator[Graphs]) -> None:

@@ -37,14 +37,6 @@ def test_a_pair_written_out():
     )
 
 
-def test_the_features_are_those_of_mix_and_dummy_nodes_are_zero():
-    a, b = graph(3, PATH), graph(4, TRIANGLE_LESS_ONE)
-    pair = take_pair(a, b, 0.3)
-    assert torch.equal(pair.features[0], torch.cat([a.x, torch.zeros(1, 4)]))
-    assert torch.equal(pair.features[1], b.x)
-    assert torch.equal(pair.features[2], mix(a, b, 0.3, num_classes=2).x)
-
-
 @pytest.mark.parametrize(
     ("lam", "origins"), [(1.0, {"both": 1, "A": 1}), (0.0, {"both": 1, "B": 2})]
 )

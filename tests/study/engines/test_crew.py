@@ -3,8 +3,8 @@
 import os
 import signal
 import sys
-import time
 from dataclasses import replace
+from queue import SimpleQueue
 from textwrap import dedent, indent
 
 import pytest
@@ -151,7 +151,7 @@ def hire(fake_worker, tmp_path):
 
     def start(text):
         fake_worker(text)
-        workers.append(WorkerProcess(tmp_path / "data.pt"))
+        workers.append(WorkerProcess(tmp_path / "data.pt", SimpleQueue()))
         return workers[-1]
 
     yield start
@@ -160,11 +160,7 @@ def hire(fake_worker, tmp_path):
 
 def all_messages(worker):
     """What it says until it ends."""
-    found = []
-    while (messages := worker.listen()) is not None:
-        found += messages
-        time.sleep(0.01)
-    return found
+    return [message for _, message in iter(worker.events.get, (worker, None))]
 
 
 def test_messages_are_lines_however_they_come(hire):
@@ -195,8 +191,6 @@ def test_the_reason_has_the_last_lines(hire):
         sys.stderr.flush()
         os.abort()
     """)
-    while worker.listen_to_errors():
-        time.sleep(0.001)
     assert all_messages(worker) == []
     assert worker.reason().splitlines() == [
         "the worker process was killed by SIGABRT",
@@ -216,7 +210,7 @@ def test_an_order_for_a_dead_worker_is_no_error(hire):
     worker.process.wait()
     worker.give(0, {"spec": "x" * 100_000})
     assert worker.index == 0
-    assert worker.listen() is None
+    assert all_messages(worker) == []
 
 
 def test_modules_are_found_where_the_parent_finds_them(hire, monkeypatch, tmp_path):

@@ -7,14 +7,15 @@ import pytest
 
 from ifmixup.errors import ComponentError
 from ifmixup.study.engines import engine
-from ifmixup.study.engines.engine import Outcome, order, outcome, perform
+from ifmixup.study.engines.engine import order, outcome, perform
+from ifmixup.study.record import Record
 from ifmixup.training.run import RunResult, versions
 from own_classes import Net, Noise
 from stored_runs import spec
 
 
-def test_an_outcome_says_where_it_was_made():
-    found = Outcome(spec(), error="no")
+def test_a_record_says_where_it_was_made():
+    found = Record(spec(), error="no")
     assert found.host == socket.gethostname()
     assert found.versions == versions()
 

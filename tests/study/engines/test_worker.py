@@ -1,7 +1,7 @@
 """A real worker process, talked to directly."""
 
 import signal
-import time
+from queue import SimpleQueue
 
 import pytest
 import torch
@@ -42,23 +42,19 @@ def data_file(tmp_path, mutag):
 
 def wait_for(worker, what):
     """All messages up to the first one that has the field ``what``."""
-    found = []
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        messages = worker.listen()
-        assert messages is not None, worker.reason()
-        found += messages
-        if any(what in message for message in messages):
-            return found
-        time.sleep(0.01)
-    raise TimeoutError(f"no {what!r} but {found}")
+    found = [{}]
+    while what not in found[-1]:
+        _, message = worker.events.get(timeout=60)
+        assert message is not None, worker.reason()
+        found.append(message)
+    return found[1:]
 
 
 def test_a_worker_from_ready_to_end(
     fake_worker, data_file, mutag, make_task, expected, numbers, children
 ):
     fake_worker(NOISY)
-    worker = WorkerProcess(data_file)
+    worker = WorkerProcess(data_file, SimpleQueue())
     try:
         assert wait_for(worker, "ready") == [{"ready": True}]
         worker.process.send_signal(signal.SIGINT)
@@ -69,8 +65,7 @@ def test_a_worker_from_ready_to_end(
         *epochs, answer = wait_for(worker, "result")
         assert epochs == [{"epoch": 1}, {"epoch": 2}]
         assert numbers(outcome(task[0], answer).result) == expected(task)
-        assert worker.listen_to_errors()
-        assert b'{"result": "from write"}' in worker._last_words
+        assert any('{"result": "from write"}' in line for line in worker.last_words)
 
         # The dataset is a mapping of the file, of which not a page was copied.
         if psutil.LINUX:

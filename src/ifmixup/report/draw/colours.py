@@ -59,9 +59,7 @@ class Features:
 def feature_names(dataset: str, *graphs: Data) -> str | Sequence[str]:
     """A name for each column of one-hot node features, or one word for all of them.
 
-    Args:
-        dataset: The name of the dataset.
-        graphs: Some of its graphs. If their features are one-hot degrees, the word is "degree".
+    The word is "degree" if the features of these graphs are one-hot degrees.
     """
     if dataset in ATOMS:
         return ATOMS[dataset]
@@ -69,11 +67,9 @@ def feature_names(dataset: str, *graphs: Data) -> str | Sequence[str]:
 
 
 def distinguish(x: Tensor, called: str | Sequence[str] = "feature") -> Features:
-    """Give a colour to each distinct row of ``x`` ``[N, d]``.
+    """Give a colour to each distinct row of the features ``x`` ``[N, d]`` of all nodes.
 
-    Args:
-        x: Features of all nodes that are to be drawn.
-        called: The name of one-hot features: one word, or a name for each column.
+    One-hot features are ``called`` by one word, or by a name for each column.
     """
     if not isinstance(called, str) and len(called) != x.size(1):
         raise InputError(
@@ -102,7 +98,7 @@ def blend(a: Colours, b: Colours, lam: float) -> Colours:
 
 def fade(colours: Colours, weight: Tensor) -> Colours:
     """Colours ``[n, 3]`` on white paper, where a node of weight 0 is white."""
-    strength = weight.numpy()[:, None]
+    strength = weight.double().numpy()[:, None]
     return strength * colours + (1 - strength)
 
 

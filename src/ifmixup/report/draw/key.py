@@ -17,21 +17,14 @@ from ifmixup.report.draw.colours import EDGE_COLOURS, Features
 from ifmixup.report.draw.pair import ORIGINS, Pair, count, weight_text
 from ifmixup.report.draw.panel import node_patches
 
-Box = tuple[float, float, float, float]
+Box = tuple[float, float, float, float]  # left, bottom, width, height: fractions of the figure
 
 _RADIUS = 5.5
 _TICKS = 8
 
 
 def draw_node_key(figure: Figure, features: Features, dummies: bool, box: Box) -> None:
-    """Name the colours of nodes: one by one if they are few, else on a colour bar.
-
-    Args:
-        figure: The figure to draw on.
-        features: The features that occur.
-        dummies: Whether there are dummy nodes.
-        box: Left, bottom, width and height as fractions of the figure.
-    """
+    """Name the colours of nodes: one by one if they are few, else on a colour bar."""
     left, bottom, width, height = box
     handles: list[Any] = []
     names: list[str] = []
@@ -52,14 +45,7 @@ def draw_node_key(figure: Figure, features: Features, dummies: bool, box: Box) -
 
 
 def draw_edge_key(figure: Figure, pair: Pair, widest: float, box: Box) -> None:
-    """Show the weight and the number of the edges of A, of B and of both.
-
-    Args:
-        figure: The figure to draw on.
-        pair: The pair and its mix.
-        widest: The width of an edge of weight 1.
-        box: Left, bottom, width and height as fractions of the figure.
-    """
+    """Show the weight and the number of the edges of A, of B and of both."""
     handles, names = [], []
     for origin, weights in pair.weights().items():
         width = widest * sum(weights) / len(weights)
@@ -106,14 +92,7 @@ def _legend(
     )
 
 
-def _in_the_middle(
-    legend: Any,
-    orig_handle: Circle,
-    xdescent: float,
-    ydescent: float,
-    width: float,
-    height: float,
-    fontsize: float,
-) -> Circle:
-    """A circle keeps its size in a legend; matplotlib passes these arguments by name."""
-    return Circle((width / 2 - xdescent, height / 2 - ydescent), orig_handle.radius)
+def _in_the_middle(*, orig_handle: Circle, width: float, height: float, **others: Any) -> Circle:
+    """A circle that keeps its size in a legend; matplotlib passes these arguments by name."""
+    x, y = width / 2 - others["xdescent"], height / 2 - others["ydescent"]
+    return Circle((x, y), orig_handle.radius)

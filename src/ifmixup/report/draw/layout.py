@@ -32,14 +32,7 @@ def fit(
     *,
     num_dummies: int = 0,
 ) -> tuple[Points, float]:
-    """Lay out a graph in a box.
-
-    Args:
-        num_nodes: The number of nodes n.
-        edges: The two nodes of each edge.
-        width: The width of the box, in points.
-        height: The height of the box, in points.
-        num_dummies: How many of the nodes, the last ones, are dummy nodes.
+    """Lay out a graph in a box of points; the last ``num_dummies`` of its n nodes are dummy nodes.
 
     Returns:
         The positions ``[n, 2]`` from the lower left corner of the box, and the unit in points.
@@ -68,10 +61,7 @@ def fit(
 
 
 def lay_out(graph: nx.Graph) -> Points:
-    """The least cluttered of a few layouts of a connected graph.
-
-    Args:
-        graph: A connected graph of n ≥ 2 nodes, without self-loops.
+    """The least cluttered of a few layouts of a connected graph of n ≥ 2 nodes without self-loops.
 
     Returns:
         Positions ``[n, 2]`` in the order of ``graph.nodes``, the same on every call; no two are
@@ -79,7 +69,7 @@ def lay_out(graph: nx.Graph) -> Points:
     """
     index = {node: i for i, node in enumerate(graph)}
     ends = np.array([[index[u], index[v]] for u, v in graph.edges])
-    layouts = (_push_apart(points / _neighbour_distance(points)) for points in _layouts(graph))
+    layouts = (_push_apart(points) for points in _layouts(graph))
     with threadpool_limits(1):  # on tiny matrices several threads only wait for each other
         return min(layouts, key=lambda points: clutter(points, ends))
 
@@ -87,9 +77,7 @@ def lay_out(graph: nx.Graph) -> Points:
 def clutter(points: Points, ends: NDArray[np.int64]) -> int:
     """How hard a drawing is to read: crossings, and twice the edges too near to other nodes.
 
-    Args:
-        points: Positions of the nodes ``[n, 2]``, in units.
-        ends: The two nodes of each edge, ``[E, 2]``.
+    ``points`` ``[n, 2]`` are in units; ``ends`` ``[E, 2]`` are the two nodes of each edge.
     """
     start, along = points[ends[:, 0]], points[ends[:, 1]] - points[ends[:, 0]]
     between = start[None] - start[:, None]
@@ -136,7 +124,8 @@ def _layouts(graph: nx.Graph) -> Iterator[Points]:
 
 
 def _push_apart(points: Points) -> Points:
-    """Move nodes that are too close to each other, step by step."""
+    """Scale points to units, and move nodes that are too close to each other, step by step."""
+    points = points / np.median(_distances(points).min(1))
     for _ in range(300):
         delta, distance = points[:, None] - points[None], _distances(points)
         missing = np.clip(_SMALLEST_DISTANCE - distance, 0, None)
@@ -144,10 +133,6 @@ def _push_apart(points: Points) -> Points:
             break
         points = points + 0.4 * (delta * (missing / distance)[:, :, None]).sum(1)
     return points
-
-
-def _neighbour_distance(points: Points) -> float:
-    return float(np.median(_distances(points).min(1)))
 
 
 def _distances(points: Points) -> Points:

@@ -68,7 +68,7 @@ def draw_mixed_pair(
     from ifmixup.report.draw.panel import draw_edges, draw_nodes, draw_weights
 
     pair = take_pair(a, b, lam)
-    x_a, x_b = pair.features[0][: pair.sizes[0]], pair.features[1][: pair.sizes[1]]
+    x_a, x_b = a.x.detach().cpu(), b.x.detach().cpu()
     known = distinguish(torch.cat([x_a, x_b]), features)
     colours = known.colour(x_a), known.colour(x_b)
 

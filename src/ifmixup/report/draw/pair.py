@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
@@ -34,17 +33,13 @@ class Pair:
 
     Attributes:
         sizes: The numbers of nodes of A and of B before padding.
-        features: The features of padded A, padded B and the mixed graph, each ``[n, d]``.
         edges: The edges of A, B and the mixed graph.
         node_weight: How much of each node exists in the mixed graph, ``[n]``.
-        lam: λ, the weight of A.
     """
 
     sizes: tuple[int, int]
-    features: tuple[Tensor, Tensor, Tensor]
     edges: tuple[list[Edge], list[Edge], list[Edge]]
     node_weight: Tensor
-    lam: float
 
     @property
     def num_nodes(self) -> int:
@@ -72,23 +67,17 @@ def take_pair(a: Data, b: Data, lam: float) -> Pair:
     """
     drop = [name for name in {*a.keys(), *b.keys()} if name not in _DRAWN]
     padded_a, padded_b, mixed = (mix(a, b, ratio, drop=drop) for ratio in (1.0, 0.0, lam))
-    of_a, of_b, of_both = _weights(padded_a), _weights(padded_b), _weights(mixed)
+    of_a, of_b, of_both = map(_weights, (padded_a, padded_b, mixed))
     origins: dict[tuple[int, int], Origin] = {
         ends: ("both" if ends in of_a and ends in of_b else "A" if ends in of_a else "B")
         for ends in of_both
     }
-    sizes = int(a.num_nodes), int(b.num_nodes)
-    return Pair(
-        sizes=sizes,
-        features=(_cpu(padded_a.x), _cpu(padded_b.x), _cpu(mixed.x)),
-        edges=(
-            _lines(of_a, dict.fromkeys(of_a, "A")),
-            _lines(of_b, dict.fromkeys(of_b, "B")),
-            _lines(of_both, origins),
-        ),
-        node_weight=_node_weight(mixed, sizes, lam),
-        lam=lam,
+    lines = (
+        _lines(of_a, dict.fromkeys(of_a, "A")),
+        _lines(of_b, dict.fromkeys(of_b, "B")),
+        _lines(of_both, origins),
     )
+    return Pair((int(a.num_nodes), int(b.num_nodes)), lines, mixed.node_weight.detach().cpu())
 
 
 def weight_text(weights: list[float]) -> str:
@@ -102,21 +91,8 @@ def count(how_many: int, thing: str) -> str:
     return f"{how_many} {thing}" if how_many == 1 else f"{how_many} {thing}s"
 
 
-def _cpu(values: Tensor) -> Tensor:
-    return values.detach().cpu()
-
-
-def _node_weight(mixed: Data, sizes: tuple[int, int], lam: float) -> Tensor:
-    """The mixed graph's own node weights, else λ of A's nodes and 1 − λ of B's."""
-    if "node_weight" in mixed:
-        return _cpu(mixed.node_weight).double()
-    node = torch.arange(max(sizes))
-    return lam * (node < sizes[0]).double() + (1 - lam) * (node < sizes[1]).double()
-
-
 def _weights(graph: Data) -> dict[tuple[int, int], float]:
-    sources, targets = graph.edge_index.tolist()
-    ends = zip(sources, targets, strict=True)
+    ends = zip(*graph.edge_index.tolist(), strict=True)
     return dict(zip(ends, graph.edge_weight.tolist(), strict=True))
 
 

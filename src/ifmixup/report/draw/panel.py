@@ -1,4 +1,7 @@
-"""Drawing one graph on axes whose data units are points, so every size is known in advance."""
+"""Drawing one graph on axes whose data units are points, so every size is known in advance.
+
+``positions`` are the centres of the nodes, ``[n, 2]``, and ``radius`` is the radius of a node.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,7 @@ _HIDES = 10  # the cost of a spot where a number would cover something
 
 
 def node_patches(x: float, y: float, radius: float, colour: Colours | None) -> list[Circle]:
-    """A circle of the node's colour; a dashed double circle for a dummy node, whose colour is None.
-
-    Args:
-        x: The centre.
-        y: The centre.
-        radius: The radius.
-        colour: Red, green and blue from 0 to 1.
-    """
+    """A circle of the node's colour; without one a dashed double circle, for a dummy node."""
     width = min(0.9, radius / 9)
     if colour is not None:
         face = (float(colour[0]), float(colour[1]), float(colour[2]))
@@ -43,14 +39,7 @@ def node_patches(x: float, y: float, radius: float, colour: Colours | None) -> l
 
 
 def draw_nodes(axes: Axes, positions: Points, colours: Colours, radius: float) -> None:
-    """Draw numbered nodes; those beyond the colours are dummy nodes.
-
-    Args:
-        axes: Where to draw.
-        positions: The centres of the nodes, ``[n, 2]``.
-        colours: The colours of the first of them, ``[m, 3]``.
-        radius: The radius of a node.
-    """
+    """Draw numbered nodes; those beyond the colours ``[m, 3]`` are dummy nodes."""
     for node, (x, y) in enumerate(positions):
         colour = colours[node] if node < len(colours) else None
         for patch in node_patches(x, y, radius, colour):
@@ -68,12 +57,7 @@ def draw_edges(
 ) -> None:
     """Draw edges as lines, directed ones as arrows, and loops as circles.
 
-    Args:
-        axes: Where to draw.
-        positions: The centres of the nodes, ``[n, 2]``.
-        edges: The edges.
-        radius: The radius of a node.
-        widest: The width of an edge of weight 1; other widths are in proportion to their weight.
+    An edge of weight 1 is as wide as ``widest``, the others in proportion to their weight.
     """
     kinds: dict[Origin, list[tuple[Edge, float]]] = {origin: [] for origin in EDGE_COLOURS}
     for edge, bend in zip(edges, bends(positions, edges, radius), strict=True):
@@ -117,15 +101,7 @@ def draw_edges(
 def draw_weights(
     axes: Axes, positions: Points, edges: Sequence[Edge], radius: float, size: float
 ) -> None:
-    """Write the weight on each edge, or beside a short one, if nodes and other numbers leave room.
-
-    Args:
-        axes: Where to draw, in points.
-        positions: The centres of the nodes, ``[n, 2]``.
-        edges: The edges.
-        radius: The radius of a node.
-        size: The font size.
-    """
+    """Write the weight on each edge, or beside a short one, where nodes and numbers leave room."""
     curves = [
         path(positions[edge.source], positions[edge.target], bend)
         for edge, bend in zip(edges, bends(positions, edges, radius), strict=True)
@@ -166,13 +142,7 @@ def path(start: Points, end: Points, bend: float) -> Points:
 
 
 def bends(positions: Points, edges: Sequence[Edge], radius: float) -> list[float]:
-    """How much each edge is bent, so it avoids other nodes and the edge back.
-
-    Args:
-        positions: The centres of the nodes, ``[n, 2]``.
-        edges: The edges.
-        radius: The radius of a node.
-    """
+    """How much each edge is bent, so it avoids other nodes and the edge back."""
     directed = {(edge.source, edge.target) for edge in edges if edge.directed}
     found = []
     for edge in edges:
@@ -185,7 +155,9 @@ def bends(positions: Points, edges: Sequence[Edge], radius: float) -> list[float
             found.append(0.0)
         else:
             others = np.delete(positions, [edge.source, edge.target], axis=0)
-            room = [min(_room(others, path(*ends, bend)), _ROOM * radius) for bend in _BENDS]
+            curves = [path(*ends, bend) for bend in _BENDS]
+            distances = [segment_distances(others, c[:-1], np.diff(c, axis=0)) for c in curves]
+            room = [distance.min(initial=_ROOM * radius) for distance in distances]
             found.append(_BENDS[int(np.argmax(room))])
     return found
 
@@ -203,12 +175,6 @@ def _write(axes: Axes, where: Sequence[float], text: str, size: float, **style: 
     """Text whose middle is at a point."""
     x, y = where
     axes.text(x, y, text, fontsize=size, ha="center", va="center_baseline", **style)  # type: ignore[arg-type]
-
-
-def _room(points: Points, curve: Points) -> float:
-    if not len(points):
-        return np.inf
-    return float(segment_distances(points, curve[:-1], np.diff(curve, axis=0)).min())
 
 
 def _touched(

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import socket
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
 
 from ifmixup.components import ClassSpec, adopt, find_class, foreign
 from ifmixup.source_code import pickle_classes, unpickle_classes
+from ifmixup.study.record import Record
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run import RunResult, run, versions
 from ifmixup.training.run_spec import Fold, RunSpec
@@ -19,47 +19,25 @@ Task = tuple[RunSpec, Fold]
 Message = dict[str, Any]  # plain values that JSON keeps bit for bit
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a run: a result, or the reason why there is none.
-
-    Attributes:
-        spec: The run.
-        result: What it measured; None if it failed.
-        error: Why it failed; None if it did not.
-        host: The machine that ran it.
-        versions: What was installed there.
-    """
-
-    spec: RunSpec
-    result: RunResult | None = None
-    error: str | None = None
-    host: str = field(default_factory=socket.gethostname)
-    versions: dict[str, str] = field(default_factory=versions)
-
-
-class Watcher(Protocol):
-    """Is told what becomes of the runs, such as a progress display."""
+class Watcher:
+    """Is told what becomes of the runs, such as a progress display; this one does nothing."""
 
     def started(self, spec: RunSpec) -> None:
         """A run has begun, maybe once more after its worker was lost."""
-        ...
 
     def epoch(self, spec: RunSpec, number: int) -> None:
         """A run has done so many epochs; not every epoch is told."""
-        ...
 
-    def finished(self, outcome: Outcome) -> None:
+    def finished(self, record: Record) -> None:
         """A run has ended, well or not."""
-        ...
 
 
 class Engine(Protocol):
-    """Executes runs; outcomes come as they finish, each run once, in any order."""
+    """Executes runs; records come as they finish, each run once, in any order."""
 
     def execute(
         self, tasks: Sequence[Task], data: PackedDataset, watcher: Watcher | None = None
-    ) -> Generator[Outcome, None, None]:
+    ) -> Generator[Record, None, None]:
         """Execute all ``tasks``. Closing the iterator ends what is still running."""
         ...
 
@@ -82,41 +60,35 @@ def perform(
     answer: Message = {"host": socket.gethostname(), "versions": versions()}
     try:
         spec = RunSpec.of(message["spec"])
-        _adopt(spec, message["classes"])
-        result = run(
-            spec,
-            data,
-            Fold.of(message["fold"]),
-            device=message["device"],
-            each_epoch=each_epoch,
-        )
+        if message["classes"] is not None:
+            foreigners = [each for each in (spec.model, spec.method) if foreign(each)]
+            classes = unpickle_classes(base64.b64decode(message["classes"]))
+            for each, cls in zip(foreigners, classes, strict=True):
+                adopt(each, cls)
+        fold = Fold.of(message["fold"])
+        result = run(spec, data, fold, device=message["device"], each_epoch=each_epoch)
     except BaseException as error:  # a run may fail in any way, and the next one has to go on
         return {**answer, "error": str(error), "kind": type(error).__name__}
-    return {**answer, "result": result.to_dict()}
+    return {**answer, "result": vars(result)}
 
 
-def outcome(spec: RunSpec, answer: Message) -> Outcome:
-    """The outcome that an answer of :func:`perform` stands for."""
+def outcome(spec: RunSpec, answer: Message) -> Record:
+    """The record that an answer of :func:`perform` stands for."""
     where = {"host": answer["host"], "versions": answer["versions"]}
     if "error" in answer:
-        return Outcome(spec, error=f"{answer['kind']}: {answer['error']}".rstrip(": "), **where)
-    return Outcome(spec, RunResult(**answer["result"]), **where)
+        return Record(spec, error=f"{answer['kind']}: {answer['error']}".rstrip(": "), **where)
+    return Record(spec, RunResult(**answer["result"]), **where)
+
+
+def lost(spec: RunSpec, what: str, tries: int, reason: object) -> Record:
+    """The record of a run whose worker was lost as often as it was tried."""
+    times = "" if tries == 1 else f" (tried {tries} times)"
+    return Record(spec, error=f"{what}{times}: {reason}")
 
 
 @lru_cache(maxsize=64)
 def _pickled(model: ClassSpec, method: ClassSpec) -> str | None:
     """The user's classes of a run as text; None where both are ours."""
-    found = [
-        find_class(kind, spec)
-        for kind, spec in (("model", model), ("method", method))
-        if foreign(spec)
-    ]
+    specs = {"model": model, "method": method}
+    found = [find_class(kind, spec) for kind, spec in specs.items() if foreign(spec)]
     return base64.b64encode(pickle_classes(found)).decode("ascii") if found else None
-
-
-def _adopt(spec: RunSpec, classes: str | None) -> None:
-    if classes is None:
-        return
-    specs = [each for each in (spec.model, spec.method) if foreign(each)]
-    for each, cls in zip(specs, unpickle_classes(base64.b64decode(classes)), strict=True):
-        adopt(each, cls)

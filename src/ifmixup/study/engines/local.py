@@ -4,29 +4,30 @@ from __future__ import annotations
 
 import json
 import os
-import selectors
 import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter, deque
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import IO
+from queue import SimpleQueue
+from threading import Thread
+from typing import IO, cast
 
 import torch
 
 from ifmixup.errors import InputError, StoreError, TrainingError
-from ifmixup.study.engines.engine import Message, Outcome, Task, Watcher, order, outcome
+from ifmixup.study.engines.engine import Message, Task, Watcher, lost, order, outcome
+from ifmixup.study.record import Record
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run import choose_device
 
 GRACE_SECONDS = 3.0
-_KEPT_BYTES = 4096
 _KEPT_LINES = 5
+_KEPT_SIGNS = 1000  # of each line
 
 
 class LocalEngine:
@@ -53,15 +54,16 @@ class LocalEngine:
 
     def execute(
         self, tasks: Sequence[Task], data: PackedDataset, watcher: Watcher | None = None
-    ) -> Generator[Outcome, None, None]:
+    ) -> Generator[Record, None, None]:
         """Execute all ``tasks``; closing the iterator ends the workers."""
         if not tasks:
             return
-        with (
-            _saved(data) as data_file,
-            Crew(self.workers, data_file, self.device, self.retries) as crew,
-        ):
-            yield from crew.work(tasks, watcher)
+        with _saved(data) as data_file:
+            crew = Crew(self, tasks, data_file, watcher or Watcher())
+            try:
+                yield from crew.work()
+            finally:
+                stop(crew.workers)
 
 
 @contextmanager
@@ -91,123 +93,76 @@ def _cores() -> int:
 
 
 class Crew:
-    """Worker processes that share a dataset; leaving its context ends them all.
+    """The worker processes of one execution, which share a dataset."""
 
-    Args:
-        size: How many workers at most; they start when there is a run for them.
-        data_file: The dataset, for the workers to map.
-        device: The device to train on.
-        retries: How often a run is tried again when its worker died.
-    """
-
-    def __init__(self, size: int, data_file: Path, device: str, retries: int) -> None:
-        self.size = size
-        self.data_file = data_file
-        self.device = device
-        self.retries = retries
+    def __init__(
+        self, engine: LocalEngine, tasks: Sequence[Task], data_file: Path, watcher: Watcher
+    ) -> None:
+        self.engine, self.tasks = engine, tasks
+        self.data_file, self.watcher = data_file, watcher
         self.workers: list[WorkerProcess] = []
-        self.selector = selectors.DefaultSelector()
-        self.tasks: Sequence[Task] = ()
-        self.waiting: deque[int] = deque()
+        self.events: SimpleQueue[Event] = SimpleQueue()
+        self.waiting = deque(range(len(tasks)))
         self.lost: Counter[int] = Counter()  # how many workers a run has lost
         self.failed_starts = 0
-        self.watcher: Watcher | None = None
 
-    def __enter__(self) -> Crew:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.selector.close()
-        stop(self.workers)
-
-    def work(self, tasks: Sequence[Task], watcher: Watcher | None) -> Iterator[Outcome]:
+    def work(self) -> Iterator[Record]:
         """Hand out the runs in order, one at a time, and pass on what becomes of them."""
-        self.tasks = tasks
-        self.watcher = watcher
-        self.waiting = deque(range(len(tasks)))
-        left = len(tasks)
+        left = len(self.tasks)
         while left:
             self._hire()
             self._hand_out()
-            for key, _ in self.selector.select():
-                found = self._attend(key)
-                if found is not None:
-                    left -= 1
-                    if watcher is not None:
-                        watcher.finished(found)
-                    yield found
+            worker, message = self.events.get()
+            found = self._replace(worker) if message is None else self._understand(worker, message)
+            if found is not None:
+                left -= 1
+                self.watcher.finished(found)
+                yield found
 
     def _hire(self) -> None:
         """Start workers, as long as there are runs for them."""
-        if self.workers and self.failed_starts > self.retries:
+        if self.workers and self.failed_starts > self.engine.retries:
             return  # there is no room for more, it seems; those that are there go on
         free = sum(worker.index is None for worker in self.workers)
-        for _ in range(min(self.size - len(self.workers), len(self.waiting) - free)):
-            worker = WorkerProcess(self.data_file)
-            self.workers.append(worker)
-            self.selector.register(worker.answers, selectors.EVENT_READ, worker)
-            self.selector.register(worker.errors, selectors.EVENT_READ, worker)
+        for _ in range(min(self.engine.workers - len(self.workers), len(self.waiting) - free)):
+            self.workers.append(WorkerProcess(self.data_file, self.events))
 
     def _hand_out(self) -> None:
         for worker in self.workers:
             if worker.ready and worker.index is None and self.waiting:
                 index = self.waiting.popleft()
-                worker.give(index, order(self.tasks[index], self.device))
-                if self.watcher is not None:
-                    self.watcher.started(self.tasks[index][0])
+                worker.give(index, order(self.tasks[index], self.engine.device))
+                self.watcher.started(self.tasks[index][0])
 
-    def _attend(self, key: selectors.SelectorKey) -> Outcome | None:
-        """Listen to a worker that has something to say, or has ended."""
-        worker: WorkerProcess = key.data
-        if worker not in self.workers:
-            return None  # its other stream has just told that it ended
-        if key.fileobj is worker.errors:
-            if not worker.listen_to_errors():
-                self.selector.unregister(worker.errors)
-            return None
-        messages = worker.listen()
-        return self._replace(worker) if messages is None else self._understand(worker, messages)
+    def _understand(self, worker: WorkerProcess, message: Message) -> Record | None:
+        if "ready" in message:
+            worker.ready = True
+            self.failed_starts = 0
+        elif worker.index is not None:
+            spec = self.tasks[worker.index][0]
+            if "epoch" not in message:
+                worker.index = None
+                return outcome(spec, message)
+            self.watcher.epoch(spec, message["epoch"])
+        return None
 
-    def _understand(self, worker: WorkerProcess, messages: list[Message]) -> Outcome | None:
-        found = None
-        for message in messages:
-            if "ready" in message:
-                worker.ready = True
-                self.failed_starts = 0
-            elif worker.index is not None:
-                spec = self.tasks[worker.index][0]
-                if "epoch" not in message:
-                    found, worker.index = outcome(spec, message), None
-                elif self.watcher is not None:
-                    self.watcher.epoch(spec, message["epoch"])
-        return found
-
-    def _replace(self, worker: WorkerProcess) -> Outcome | None:
+    def _replace(self, worker: WorkerProcess) -> Record | None:
         """See off a worker that died; its run is tried again, or has failed."""
-        for stream in (worker.answers, worker.errors):
-            if stream in self.selector.get_map():
-                self.selector.unregister(stream)
         reason = worker.reason()
         stop([worker])
         self.workers.remove(worker)
         if not worker.ready:
             self.failed_starts += 1
-            if self.failed_starts > self.retries and not self.workers:
+            if self.failed_starts > self.engine.retries and not self.workers:
                 raise TrainingError(f"No worker process can be started: {reason}")
         index = worker.index
         if index is None:
             return None
         self.lost[index] += 1
-        if self.lost[index] <= self.retries:
+        if self.lost[index] <= self.engine.retries:
             self.waiting.appendleft(index)
             return None
-        tries = "" if self.lost[index] == 1 else f" (tried {self.lost[index]} times)"
-        return Outcome(self.tasks[index][0], error=f"WorkerDied{tries}: {reason}")
+        return lost(self.tasks[index][0], "WorkerDied", self.lost[index], reason)
 
 
 def command(data_file: Path) -> list[str]:
@@ -230,113 +185,108 @@ def environment() -> dict[str, str]:
 class WorkerProcess:
     """A running worker, and what is known of it.
 
+    Args:
+        data_file: The dataset, for it to map.
+        events: Gets the worker with each of its messages, and with None when it has ended.
+
     Attributes:
         index: The index of the run it works on, among the tasks; None while it has none.
         ready: Whether it has started and opened the dataset.
     """
 
-    def __init__(self, data_file: Path) -> None:
+    def __init__(self, data_file: Path, events: SimpleQueue[Event]) -> None:
         self.process = subprocess.Popen(
             command(data_file),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environment(),
+            encoding="utf-8",
+            errors="replace",
         )
-        self.orders = _pipe(self.process.stdin)
-        self.answers = _pipe(self.process.stdout)
-        self.errors = _pipe(self.process.stderr)
-        os.set_blocking(self.answers.fileno(), False)
-        os.set_blocking(self.errors.fileno(), False)
+        streams = (self.process.stdin, self.process.stdout, self.process.stderr)
+        self.orders, self.answers, self.errors = cast("tuple[IO[str], ...]", streams)
+        self.events = events
         self.index: int | None = None
         self.ready = False
-        self._unread = b""
-        self._last_words = b""
+        self.last_words: deque[str] = deque(maxlen=_KEPT_LINES)
+        self.listeners = [Thread(target=f, daemon=True) for f in (self._listen, self._overhear)]
+        for listener in self.listeners:
+            listener.start()
 
     def give(self, index: int, message: Message) -> None:
         """Give it the run at ``index``; a worker that has died meanwhile is noticed by its end."""
         self.index = index
-        while _read(self.errors.fileno()):  # what earlier runs wrote does not tell of this one
-            pass
-        self._last_words = b""
+        self.last_words.clear()  # what earlier runs wrote does not tell of this one
         with suppress(BrokenPipeError):
-            self.orders.write(json.dumps(message).encode() + b"\n")
+            self.orders.write(json.dumps(message) + "\n")
             self.orders.flush()
-
-    def listen(self) -> list[Message] | None:
-        """The messages that have come in; None when it has ended."""
-        chunk = _read(self.answers.fileno())
-        if chunk is None:
-            return []
-        if not chunk:
-            return None
-        *lines, self._unread = (self._unread + chunk).split(b"\n")
-        return [message for line in lines if (message := self._parse(line)) is not None]
-
-    def listen_to_errors(self) -> bool:
-        """Keep the end of what it writes to its standard error; False when no more can come."""
-        chunk = _read(self.errors.fileno())
-        self._last_words = (self._last_words + (chunk or b""))[-_KEPT_BYTES:]
-        return chunk != b""
 
     def reason(self) -> str:
         """Why it has ended, with its last words."""
-        try:
-            code = self.process.wait(GRACE_SECONDS)
-        except subprocess.TimeoutExpired:  # it has closed its output, but lives
-            self.process.kill()
-            code = self.process.wait()
-        while chunk := _read(self.errors.fileno()):
-            self._last_words = (self._last_words + chunk)[-_KEPT_BYTES:]
+        code = _exit_status(self.process, GRACE_SECONDS)  # it may have closed its output, but live
+        self._join()
         how = f"ended with exit status {code}"
         if code < 0:
             how = f"was killed by {_signal_name(-code)}"
         if code == -signal.SIGKILL:
             how += " (out of memory?)"
-        lines = self._last_words.decode(errors="replace").strip().splitlines()[-_KEPT_LINES:]
-        return "\n".join([f"the worker process {how}", *lines])
+        return "\n".join([f"the worker process {how}", *self.last_words])
 
-    def _parse(self, line: bytes) -> Message | None:
-        """A message; what somebody printed while modules were imported is kept as last words."""
-        try:
-            message = json.loads(line)
-        except ValueError:
-            message = None
-        if isinstance(message, dict):
-            return message
-        if line:
-            self._last_words = (self._last_words + line + b"\n")[-_KEPT_BYTES:]
-        return None
+    def close(self) -> None:
+        """Let go of the streams of a worker that has ended."""
+        with suppress(BrokenPipeError):  # an order that was not read to its end
+            self.orders.close()
+        self._join()
+
+    def _join(self) -> None:
+        for listener in self.listeners:
+            listener.join(GRACE_SECONDS)  # a process that it started may hold its standard error
+
+    def _listen(self) -> None:
+        """Pass on messages; what somebody printed while modules were imported are last words."""
+        with self.answers:
+            for line in self.answers:
+                try:
+                    message = json.loads(line)
+                except (ValueError, RecursionError):
+                    message = None
+                if isinstance(message, dict):
+                    self.events.put((self, message))
+                else:
+                    self._keep(line)
+        self.events.put((self, None))
+
+    def _overhear(self) -> None:
+        with self.errors:
+            for line in self.errors:
+                self._keep(line)
+
+    def _keep(self, line: str) -> None:
+        if line.strip():
+            self.last_words.append(line.rstrip()[-_KEPT_SIGNS:])
 
 
-def stop(workers: Iterable[WorkerProcess]) -> None:
+Event = tuple[WorkerProcess, Message | None]
+
+
+def stop(workers: Sequence[WorkerProcess]) -> None:
     """End workers, gently first, and leave nothing of them behind."""
-    workers = list(workers)
     for worker in workers:
         worker.process.terminate()
     deadline = time.monotonic() + GRACE_SECONDS
     for worker in workers:
-        try:
-            worker.process.wait(max(0.0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            worker.process.kill()
-            worker.process.wait()
-        for stream in (worker.orders, worker.answers, worker.errors):
-            with suppress(BrokenPipeError):  # an order that was not read to its end
-                stream.close()
+        _exit_status(worker.process, max(0.0, deadline - time.monotonic()))
+        worker.close()
 
 
-def _pipe(stream: IO[bytes] | None) -> IO[bytes]:
-    assert stream is not None  # as asked of Popen
-    return stream
-
-
-def _read(descriptor: int) -> bytes | None:
-    """What there is to read: nothing (b"") at the end, None when there is only nothing yet."""
+def _exit_status(process: subprocess.Popen[str], patience: float) -> int:
+    """The exit status of a process, which is killed if it has not ended after some seconds."""
     try:
-        return os.read(descriptor, 1 << 16)
-    except BlockingIOError:
-        return None
+        return process.wait(patience)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        return process.wait()
 
 
 def _signal_name(number: int) -> str:

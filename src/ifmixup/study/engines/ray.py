@@ -6,7 +6,7 @@ import logging
 import os
 import warnings
 from collections import Counter, deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from types import ModuleType
@@ -17,15 +17,9 @@ import torch
 from torch import Tensor
 
 from ifmixup.errors import InputError, import_extra
-from ifmixup.study.engines.engine import (
-    Message,
-    Outcome,
-    Task,
-    Watcher,
-    order,
-    outcome,
-    perform,
-)
+from ifmixup.study.engines import engine
+from ifmixup.study.engines.engine import Message, Task, Watcher
+from ifmixup.study.record import Record
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run_spec import RunSpec
 
@@ -72,7 +66,7 @@ class RayEngine:
 
     def execute(
         self, tasks: Sequence[Task], data: PackedDataset, watcher: Watcher | None = None
-    ) -> Generator[Outcome, None, None]:
+    ) -> Generator[Record, None, None]:
         """Execute all ``tasks``; closing the iterator cancels what is left.
 
         Ray does not say when a run begins: as many of those submitted as there are slots are
@@ -84,31 +78,30 @@ class RayEngine:
         os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", "Raylet is terminated|marked dead")
         ray = import_extra("ray", "ray")
         with self._connected(ray):
-            for found in self._work(ray, tasks, data, watcher):
-                if watcher is not None:
-                    watcher.finished(found)
-                yield found
+            yield from self._work(ray, tasks, data, watcher or Watcher())
 
     def _work(
-        self, ray: ModuleType, tasks: Sequence[Task], data: PackedDataset, watcher: Watcher | None
-    ) -> Generator[Outcome, None, None]:
+        self, ray: ModuleType, tasks: Sequence[Task], data: PackedDataset, watcher: Watcher
+    ) -> Generator[Record, None, None]:
         # Ray's own retries are off: they have no end for a run that is out of memory.
         remote = ray.remote(_perform).options(
             num_cpus=self.needs["CPU"], num_gpus=self.needs["GPU"], max_retries=0
         )
-        shared = ray.put(_to_arrays(data.to(torch.device("cpu")).to_dict()))
+        # Ray's workers read arrays in shared memory, without a copy.
+        values = data.to(torch.device("cpu")).to_dict()
+        shared = ray.put(_converted(values, Tensor, Tensor.numpy))
         waiting = deque(range(len(tasks)))
         flying: dict[Any, int] = {}
         begun: set[Any] = set()
-        lost: Counter[int] = Counter()
+        tries: Counter[int] = Counter()  # that lost their worker
         try:
             while waiting or flying:
                 slots = self._slots(ray)
                 while waiting and len(flying) < AHEAD * slots:
                     index = waiting.popleft()
-                    flying[remote.remote(order(tasks[index], self.device), shared)] = index
+                    flying[remote.remote(engine.order(tasks[index], self.device), shared)] = index
                 for reference in islice(flying, slots):
-                    if watcher is not None and reference not in begun:
+                    if reference not in begun:
                         watcher.started(tasks[flying[reference]][0])
                     begun.add(reference)
                 (reference,), _ = ray.wait(list(flying), num_returns=1)
@@ -116,22 +109,23 @@ class RayEngine:
                 spec = tasks[index][0]
                 found = self._collect(ray, spec, reference)
                 if isinstance(found, Exception):
-                    lost[index] += 1
-                    if lost[index] <= self.retries:
+                    tries[index] += 1
+                    if tries[index] <= self.retries:
                         waiting.appendleft(index)
                         continue
-                    found = Outcome(spec, error=_reason(found, lost[index]))
+                    found = engine.lost(spec, type(found).__name__, tries[index], found)
+                watcher.finished(found)
                 yield found
         finally:
             with suppress(Exception):  # the cluster may be gone
                 _cancel(ray, list(flying))
 
-    def _collect(self, ray: ModuleType, spec: RunSpec, reference: Any) -> Outcome | Exception:
+    def _collect(self, ray: ModuleType, spec: RunSpec, reference: Any) -> Record | Exception:
         """What became of a run, or the error by which its worker was lost."""
         try:
-            return outcome(spec, ray.get(reference))
+            return engine.outcome(spec, ray.get(reference))
         except ray.exceptions.RayTaskError as error:  # ifmixup is not installed there, say
-            return Outcome(spec, error=f"{type(error.cause).__name__}: {error.cause}")
+            return Record(spec, error=f"{type(error.cause).__name__}: {error.cause}")
         except ray.exceptions.RayError as error:
             return error
 
@@ -186,30 +180,14 @@ def _cancel(ray: ModuleType, references: list[Any]) -> None:
 
 
 def _perform(message: Message, arrays: dict[str, Any]) -> Message:
-    return perform(message, PackedDataset.of(_to_tensors(arrays)))
-
-
-def _to_arrays(values: dict[str, Any]) -> dict[str, Any]:
-    """Tensors as arrays, which Ray's workers read in shared memory, without a copy."""
-    return {
-        name: _to_arrays(value)
-        if isinstance(value, dict)
-        else (value.numpy() if isinstance(value, Tensor) else value)
-        for name, value in values.items()
-    }
-
-
-def _to_tensors(values: dict[str, Any]) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The given NumPy array is not writable")
-        return {
-            name: _to_tensors(value)
-            if isinstance(value, dict)
-            else (torch.from_numpy(value) if isinstance(value, np.ndarray) else value)
-            for name, value in values.items()
-        }
+        values = _converted(arrays, np.ndarray, torch.from_numpy)
+    return engine.perform(message, PackedDataset.of(values))
 
 
-def _reason(error: Exception, tries: int) -> str:
-    times = "" if tries == 1 else f" (tried {tries} times)"
-    return f"{type(error).__name__}{times}: {error}"
+def _converted(values: Any, kind: type, convert: Callable[[Any], Any]) -> Any:
+    """The same nested dictionary with all values of a ``kind`` converted."""
+    if isinstance(values, dict):
+        return {name: _converted(value, kind, convert) for name, value in values.items()}
+    return convert(values) if isinstance(values, kind) else values
