@@ -28,7 +28,7 @@ def test_commands_options_and_names(script, tmp_path, monkeypatch):
     (tmp_path / "nets.py").touch()
     assert complete(script, "ifmixup", "com") == ["compare", "completion"]
     assert complete(script, "ifmixup", "audit", "--pa") == ["--pairs"]
-    assert complete(script, "ifmixup", "compare", "MUTAG", "--num") == ["--num-layers"]
+    assert complete(script, "ifmixup", "compare", "MUTAG", "--num-l") == ["--num-layers"]
     assert complete(script, "ifmixup", "compare", "MUTAG", "--conf") == ["--config"]
     assert complete(script, "ifmixup", "compare", "MUTAG", "--models", "gcn", "ga") == [
         "gat", "gatv2",
