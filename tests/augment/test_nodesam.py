@@ -83,7 +83,7 @@ class TestSplitAndMerge:
         out = sam().augment(data, plan_of(0, [0, 0, 0], (1, 2)))  # 0 - 3 is the new edge
         assert out.edge_index.tolist() == [[0, 0, 1, 2], [1, 2, 0, 0]]
 
-    @settings(max_examples=200)
+    @settings(max_examples=100)
     @given(
         data=st.lists(graphs(max_nodes=7), min_size=1, max_size=4),
         seed=st.integers(0, 10_000),

@@ -222,7 +222,8 @@ def test_values_are_learnt_in_their_own_units(method):
 def test_labels_are_learnt(method):
     one = learn(pack(with_labels()), method)
     assert max(one.curves["test_roc_auc"]) > 0.85
-    assert one.curves["train_loss"][-1] < 0.55 < one.curves["train_loss"][0]
+    times = 2 if method == "graph_transplant" else 1  # the sum of two losses
+    assert one.curves["train_loss"][-1] < 0.55 * times < one.curves["train_loss"][0]
     assert set(one.latest["test"]) == {"roc_auc", "accuracy", "nll"}
 
 

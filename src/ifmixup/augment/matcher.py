@@ -141,6 +141,13 @@ class Matcher(nn.Module):
         self.leave = nn.Linear(hidden_channels, hidden_channels, device="cpu")
         self.float()  # whatever the default is
 
+    @staticmethod
+    def seeded(in_channels: int, hidden_channels: int, num_layers: int, seed: int) -> Matcher:
+        """A new matcher; torch's global generator is as it was before."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            return Matcher(in_channels, hidden_channels, num_layers)
+
     def forward(self, pairs: Pairs) -> Tensor:
         """The node states ``[N, hidden_channels]``."""
         h = self.enter(pairs.graphs.nodes["x"].float())
@@ -191,9 +198,8 @@ def train_matcher(
         margin: γ
     """
     device = graphs.node_ptr.device
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        matcher = Matcher(graphs.nodes["x"].size(1), hidden_channels, num_layers).to(device)
+    matcher = Matcher.seeded(graphs.nodes["x"].size(1), hidden_channels, num_layers, seed)
+    matcher = matcher.to(device)
     y = graphs.graphs.get("y")
     rows = torch.zeros(graphs.num_graphs, 1, device="cpu") if y is None else y.cpu()
     generator = torch.Generator().manual_seed(seed)

@@ -105,7 +105,7 @@ class SMixup(PairMethod):
         """Train the matching network on the training graphs."""
         size = {"hidden_channels": self.hidden_channels, "num_layers": self.num_layers}
         epochs = self.epochs
-        matcher = Matcher(graphs.nodes["x"].size(1), **size)
+        matcher = Matcher.seeded(graphs.nodes["x"].size(1), **size, seed=seed)
         shapes = {name: value.shape for name, value in matcher.state_dict().items()}
         state = remember(
             "s_mixup",

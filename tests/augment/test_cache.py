@@ -1,0 +1,197 @@
+"""The cache of what is fitted: found by content, written whole, not trusted, never in the way."""
+
+import os
+import pickle
+import warnings
+import zipfile
+from dataclasses import replace
+
+import pytest
+import torch
+from torch_geometric.data import Batch, Data
+
+from ifmixup.augment import SMixup, SubMix, cache
+from ifmixup.augment.cache import digest, remember
+from ifmixup.batch import from_batch
+
+
+@pytest.fixture
+def graphs():
+    ring = torch.stack([torch.arange(5), (torch.arange(5) + 1) % 5])
+    data = [Data(x=torch.rand(5, 3), edge_index=ring, y=torch.tensor([n])) for n in (0, 1, 0, 1)]
+    return replace(from_batch(Batch.from_data_list(data)), index=torch.arange(4))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path / "kept"))
+    return tmp_path / "kept"
+
+
+class Counting:
+    """Computes the same thing, and counts how often."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __call__(self):
+        self.count += 1
+        return {"numbers": torch.arange(3)}
+
+
+def get(graphs, compute, **changes):
+    how = {"method": "any", "options": {"a": 1}, "seed": 0, **changes}
+    return remember(how.pop("method"), how.pop("options"), graphs, compute, **how)
+
+
+def test_without_a_folder_nothing_is_kept(graphs, monkeypatch, tmp_path):
+    monkeypatch.delenv(cache.VARIABLE, raising=False)
+    monkeypatch.chdir(tmp_path)
+    compute = Counting()
+    get(graphs, compute)
+    get(graphs, compute)
+    assert compute.count == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_same_is_computed_once_and_other_things_anew(graphs, folder):
+    compute = Counting()
+    for _ in range(3):
+        assert get(graphs, compute)["numbers"].tolist() == [0, 1, 2]
+    assert compute.count == 1
+    other = replace(graphs, nodes={"x": graphs.nodes["x"] + 1})
+    fewer = replace(graphs, index=torch.tensor([0, 1, 2, 4]))
+    get(graphs, compute, method="another")
+    get(graphs, compute, options={"a": 2})
+    get(graphs, compute, seed=1)
+    get(other, compute)
+    get(fewer, compute)
+    assert compute.count == 6
+    assert len(list(folder.iterdir())) == 6  # and nothing unfinished
+
+
+def test_the_digest_depends_on_types_and_shapes(graphs):
+    made = {digest("m", {}, graphs, 0)}
+    for change in (
+        {"nodes": {"x": graphs.nodes["x"].double()}},
+        {"nodes": {"y": graphs.nodes["x"]}},
+        {"nodes": {"x": graphs.nodes["x"].view(-1, 1, 3)}},
+        {"edges": {"edge_index": graphs.edge_index.flip(0)}},
+        {"graphs": {"y": torch.ones(4)}},
+        {"graphs": {}},
+    ):
+        made.add(digest("m", {}, replace(graphs, **change), 0))
+    assert len(made) == 7
+
+
+class Hostile:
+    def __reduce__(self):
+        return os.mkdir, ("broken-in",)
+
+
+@pytest.mark.parametrize("kind", ["garbage", "cut", "pickle", "hostile", "other", "compressed"])
+def test_a_broken_or_hostile_file_is_computed_anew(kind, graphs, folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    compute = Counting()
+    get(graphs, compute)
+    (path,) = folder.iterdir()
+    whole = path.read_bytes()
+    if kind == "garbage":
+        path.write_bytes(b"not a file of tensors")
+    elif kind == "cut":
+        path.write_bytes(whole[: len(whole) // 2])
+    elif kind == "pickle":
+        path.write_bytes(pickle.dumps(Hostile()))
+    elif kind == "hostile":
+        torch.save({"numbers": Hostile()}, path)
+    elif kind == "other":
+        torch.save(["a list"], path)
+    else:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("archive/data/0", bytes(10**6))
+    with pytest.warns(UserWarning, match="cannot be used.*computed anew"):
+        found = get(graphs, compute)
+    assert found["numbers"].tolist() == [0, 1, 2]
+    assert compute.count == 2
+    assert not (tmp_path / "broken-in").exists()
+    assert get(graphs, compute)["numbers"].tolist() == [0, 1, 2]  # mended
+    assert compute.count == 2
+
+
+def test_tensors_that_do_not_fit_are_computed_anew(graphs, folder):
+    compute = Counting()
+    get(graphs, compute)
+    with pytest.warns(UserWarning, match="does not hold what its name says"):
+        get(graphs, compute, check=lambda found: len(found["numbers"]) == 4)
+    assert compute.count == 2
+
+
+def test_a_folder_that_cannot_be_written_to_is_a_warning(graphs, tmp_path, monkeypatch):
+    file = tmp_path / "file"
+    file.write_text("in the way")
+    monkeypatch.setenv(cache.VARIABLE, str(file / "folder"))
+    compute = Counting()
+    with pytest.warns(UserWarning, match="cannot be") as told:
+        assert get(graphs, compute)["numbers"].tolist() == [0, 1, 2]
+    assert any("The training goes on" in str(each.message) for each in told)
+
+
+def test_a_full_disk_is_a_warning_and_nothing_half_written(graphs, folder, monkeypatch):
+    def full(content, stream):
+        stream.write(b"half of it")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(torch, "save", full)
+    with pytest.warns(UserWarning, match="No space left on device.*The training goes on"):
+        get(graphs, Counting())
+    assert list(folder.iterdir()) == []
+
+
+def test_old_files_make_room_and_those_of_others_stay(graphs, folder, monkeypatch):
+    folder.mkdir()
+    own = folder / "weights.pt"
+    own.write_bytes(bytes(10_000))
+    compute = Counting()
+    for seed in range(3):
+        get(graphs, compute, seed=seed)
+        for path in folder.iterdir():
+            os.utime(path, ns=(seed * 10**9, seed * 10**9)) if path.stat().st_mtime > 1e6 else None
+    get(graphs, compute, seed=0)  # used again: seed 1 is now the least recently used
+    size = next(path for path in folder.iterdir() if path != own).stat().st_size
+    monkeypatch.setattr(cache, "MOST_BYTES", 3 * size)
+    get(graphs, compute, seed=3)
+    assert compute.count == 4
+    assert len(list(folder.iterdir())) == 4  # three of ours
+    assert own.exists()
+    get(graphs, compute, seed=0)
+    assert compute.count == 4
+    get(graphs, compute, seed=1)
+    assert compute.count == 5
+
+
+def test_methods_use_it(graphs, folder):
+    tiny = {"hidden_channels": 4, "num_layers": 1, "epochs": 1}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        first = SMixup(2, **tiny)
+        whole = first._prepare(graphs)
+        first.fit(whole, seed=1)
+        second = SMixup(2, **tiny).fit(whole, seed=1)
+        one, two = SubMix(2).fit(graphs), SubMix(2).fit(graphs)
+    names = sorted(path.name.split("-")[0] for path in folder.iterdir())
+    assert names == ["s_mixup", "submix"]
+    state = first.matcher.state_dict()
+    assert all(map(torch.equal, state.values(), second.matcher.state_dict().values()))
+    assert torch.equal(one._known.order, two._known.order)
+
+    for path in folder.iterdir():  # of the right kind, but not what was fitted
+        found = torch.load(path, weights_only=True)
+        wrong = {name: torch.full_like(value, 999) for name, value in found.items()}
+        if "order" not in found:
+            wrong["enter.weight"] = wrong["enter.weight"] * float("nan")
+        torch.save(wrong, path)
+    with pytest.warns(UserWarning, match="does not hold"):
+        assert torch.equal(SubMix(2).fit(graphs)._known.order, one._known.order)
+    with pytest.warns(UserWarning, match="does not hold"):
+        third = SMixup(2, **tiny).fit(whole, seed=1)
+    assert all(map(torch.equal, state.values(), third.matcher.state_dict().values()))
