@@ -7,12 +7,11 @@ model or one method takes is an option of its class; see :mod:`ifmixup.component
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from functools import cache
-from typing import Any, get_type_hints
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from ifmixup.errors import InputError, unknown_name
-from ifmixup.values import Plain, as_type
+from ifmixup.values import Plain, as_type, field_types
 
 
 @dataclass(frozen=True)
@@ -88,8 +87,6 @@ class Settings:
         return Settings().with_(**values)
 
 
-@cache
 def setting_types() -> dict[str, Any]:
     """The type of each setting, by name, in the order of the class."""
-    hints = get_type_hints(Settings)
-    return {field.name: hints[field.name] for field in fields(Settings)}
+    return field_types(Settings)
