@@ -365,12 +365,7 @@ def find_class(kind: str, spec: ClassSpec) -> type:
 
 
 def build(kind: str, spec: ClassSpec, **given: Any) -> Any:
-    """An object of a spec's class.
-
-    Args:
-        kind: ``"model"`` or ``"method"``.
-        spec: The class and its options.
-        **given: What the library gives; a class gets of it what its signature names.
+    """An object of a spec's class, which gets of what is ``given`` what its signature names.
 
     Raises:
         ComponentError: If the user's class raises; the message has the user's own line.

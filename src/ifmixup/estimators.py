@@ -187,7 +187,17 @@ class GraphEstimator(BaseEstimator):
         return index[~torch.isin(index, held_out)], held_out
 
 
-class GraphClassifier(ClassifierMixin, GraphEstimator):
+class _TakesGraphs:
+    """Tells scikit-learn, after its own mixins, that graphs are taken, which may have a y."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = False
+        return tags
+
+
+class GraphClassifier(_TakesGraphs, ClassifierMixin, GraphEstimator):
     """Classify graphs: ``fit``, ``predict``, ``predict_proba``, ``score``.
 
     It works wherever scikit-learn's classifiers do, such as in ``cross_val_score``,
@@ -267,11 +277,8 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         right = [guess == label for guess, label in zip(guesses, labels, strict=True)]
         return float(np.average(right, weights=sample_weight))
 
-    def __sklearn_tags__(self) -> Any:
-        return _of_graphs(super().__sklearn_tags__())
 
-
-class GraphRegressor(RegressorMixin, GraphEstimator):
+class GraphRegressor(_TakesGraphs, RegressorMixin, GraphEstimator):
     """Predict numbers of graphs, as :class:`~ifmixup.GraphClassifier` predicts classes.
 
     Parameters and attributes are those of :class:`~ifmixup.GraphClassifier`, without ``classes_``;
@@ -327,16 +334,6 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
             given, guessed = values[rows, column], guesses[rows, column]
             found.append(r2_score(given, guessed, sample_weight=weights[rows]))
         return float(np.mean(found))
-
-    def __sklearn_tags__(self) -> Any:
-        return _of_graphs(super().__sklearn_tags__())
-
-
-def _of_graphs(tags: Any) -> Any:
-    """scikit-learn's tags of an estimator that takes graphs, which may have their own y."""
-    tags.input_tags.two_d_array = False
-    tags.target_tags.required = False
-    return tags
 
 
 def _packed(

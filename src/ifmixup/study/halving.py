@@ -57,11 +57,6 @@ def rungs(settings: int, folds: int, epochs: int) -> list[Rung]:
     Of :math:`\eta = 3` settings one goes on. A rung that is followed by j others has
     :math:`epochs / \eta^j` epochs, at least 10. Where that would save nothing, there is only the
     full one.
-
-    Args:
-        settings: The size of the grid.
-        folds: The folds of a repeat.
-        epochs: The epochs of a full run.
     """
     following = 0 if settings == 1 else 1 if settings <= ETA else 2
     full = Rung(settings, folds, epochs, settings)

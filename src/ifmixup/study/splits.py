@@ -91,7 +91,6 @@ def make_splits(data: PackedDataset, *, folds: int = 10, repeats: int = 1, seed:
     are drawn at random.
 
     Args:
-        data: The packed dataset.
         folds: The number of folds; each is the test fold once per repeat.
         repeats: How many times all graphs are shuffled anew and cut into folds.
         seed: Decides the shuffles.
@@ -125,7 +124,6 @@ def own_splits(data: PackedDataset, *, repeats: int = 1, seed: int = 0) -> Split
     """The dataset's own split, as a single fold.
 
     Args:
-        data: The packed dataset, which has a ``split``.
         repeats: How many times it is trained on; each time with draws of its own.
         seed: Decides which tenth of the training graphs validates, where the split does not say.
     """
@@ -145,12 +143,7 @@ def own_splits(data: PackedDataset, *, repeats: int = 1, seed: int = 0) -> Split
 
 
 def load_splits(path: str | os.PathLike[str], data: PackedDataset) -> Splits:
-    """Read splits that :meth:`Splits.save` or anyone else wrote; the file is not trusted.
-
-    Args:
-        path: The JSON file.
-        data: The dataset it must belong to.
-    """
+    """Read splits of ``data`` that :meth:`Splits.save` or anyone wrote; they are not trusted."""
     try:
         values = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:

@@ -100,12 +100,7 @@ class Store:
             return {key for (key,) in found}
 
     def get(self, keys: Iterable[str], *, curves: bool = True) -> dict[str, Record]:
-        """Those of the runs ``keys`` that are there, by key.
-
-        Args:
-            keys: The runs' keys.
-            curves: False leaves the curves empty, which is faster.
-        """
+        """Those of the runs ``keys`` that are there, by key; without ``curves`` it is faster."""
         found: dict[str, Record] = {}
         wanted = iter(dict.fromkeys(keys))
         while some := list(islice(wanted, _AT_ONCE)):
@@ -114,11 +109,8 @@ class Store:
         return found
 
     def records(self, *, curves: bool = True, **wanted: str | int) -> Iterator[Record]:
-        """The runs that agree with everything that is given, sorted by what they are.
-
-        Args:
-            curves: False leaves the curves empty, which is faster.
-            **wanted: A ``dataset``, ``model``, ``method``, ``status``, ``repeat`` or ``fold``.
+        """The runs that agree with all that is ``wanted``, sorted by what they are: a ``dataset``,
+        ``model``, ``method``, ``status``, ``repeat`` or ``fold``. Without ``curves`` it is faster.
         """
         if wanted.get("status", "done") not in STATUSES:
             raise unknown_name("status", str(wanted["status"]), STATUSES)

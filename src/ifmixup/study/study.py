@@ -33,13 +33,7 @@ MAX_BYTES = 200_000_000
 
 @dataclass(frozen=True)
 class Candidate:
-    """One setting of a trial; a grid has many, of which the protocol chooses one.
-
-    Attributes:
-        settings: How the model is trained.
-        model: The model and its options.
-        method: The method and its options.
-    """
+    """One setting of a trial; a grid has many, of which the protocol chooses one."""
 
     settings: Settings
     model: ClassSpec
