@@ -104,11 +104,8 @@ class Registry:
         self._options: dict[type, dict[str, Option]] = {}
 
     def register(self, name: str, **defaults: Plain) -> Callable[[C], C]:
-        """Class decorator: make a class known as ``name``.
-
-        Args:
-            name: What commands call it.
-            **defaults: Options that have no default in the signature, or another one.
+        """Class decorator: make a class known as ``name``, with ``defaults`` of options that have
+        none in the signature, or another one.
         """
         _check_label(name, self.kind)
 

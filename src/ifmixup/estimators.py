@@ -265,13 +265,7 @@ class GraphClassifier(_TakesGraphs, ClassifierMixin, GraphEstimator):
         return self._predict(graphs)
 
     def score(self, graphs: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The accuracy on graphs.
-
-        Args:
-            graphs: As for ``fit``.
-            y: The class of each graph; None takes the ``y`` of the graphs.
-            sample_weight: The weight of each graph in the mean, ``[B]``.
-        """
+        """The accuracy on graphs, given as for ``fit``; each may have a weight in the mean."""
         guesses = self.predict(graphs)
         labels = labels_of(as_graphs(graphs), y)
         right = [guess == label for guess, label in zip(guesses, labels, strict=True)]
@@ -288,12 +282,8 @@ class GraphRegressor(_TakesGraphs, RegressorMixin, GraphEstimator):
     """
 
     def fit(self, graphs: Any, y: Any = None) -> GraphRegressor:
-        """Train on graphs.
-
-        Args:
-            graphs: A list of ``Data``, a NumPy array of them, or a PyG dataset.
-            y: A number ``[B]`` or a row ``[B, T]`` for each graph; None takes the ``y`` of the
-                graphs.
+        """Train on graphs, given as for :meth:`GraphClassifier.fit`; ``y`` is a number ``[B]`` or a
+        row ``[B, T]`` for each.
         """
         several = as_graphs(graphs)
         values = values_of(several, y)
@@ -311,12 +301,7 @@ class GraphRegressor(_TakesGraphs, RegressorMixin, GraphEstimator):
         """The coefficient of determination R²; 1 is the best.
 
         For several values it is the mean over the columns, each over the graphs where it is known;
-        a column that fewer than two graphs have does not count.
-
-        Args:
-            graphs: As for ``fit``.
-            y: The values; None takes the ``y`` of the graphs.
-            sample_weight: The weight of each graph, ``[B]``.
+        a column that fewer than two graphs have does not count. Each graph may have a weight.
         """
         several = as_graphs(graphs)
         guesses = self.predict(graphs).reshape(len(several), -1)

@@ -152,7 +152,7 @@ def decode(name: str, value: Any, hint: Any) -> Any:
         return None if value is None else decode(name, value, parts[0])
     if hasattr(kind, "of"):
         return kind.of(as_dict(value))
-    if is_dataclass(kind):
+    if isinstance(kind, type) and is_dataclass(kind):
         return kind(**decode_fields(f"the {name}", value, hint))
     if kind in (dict, Mapping):
         return {str(k): decode(f"{k} in {name}", v, parts[1]) for k, v in as_dict(value).items()}

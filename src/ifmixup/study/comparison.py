@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ifmixup.errors import import_extra, unknown_name
+from ifmixup.errors import import_extra, known_name
 from ifmixup.safe_io import atomically, printable, printable_lines
 from ifmixup.study.protocols import Pair, Reading, read
 from ifmixup.study.record import Record
@@ -37,6 +37,8 @@ OPTIMISTIC = (
     "optimistic: the paper's protocol chooses the epoch, and the setting where there are several, "
     "on the test folds themselves, so these numbers tend to be too good."
 )
+
+_NAMES = ("dataset", "name", "model", "method", "protocol")
 
 
 @dataclass(frozen=True)
@@ -116,11 +118,7 @@ class Row:
         """Everything, unrounded, with None for what is not known."""
         found = self.difference
         values: dict[str, Any] = {
-            "dataset": self.trial.dataset,
-            "name": self.trial.name,
-            "model": self.trial.model,
-            "method": self.trial.method,
-            "protocol": self.trial.protocol,
+            **{name: getattr(self.trial, name) for name in _NAMES},
             "metric": self.metric,
             "mean": self.reading.mean,
             "std_folds": self.reading.std_over_folds,
@@ -208,8 +206,7 @@ class Comparison:
 
     def table(self, format: str = "text") -> str:
         """The table as ``text``, ``csv``, ``markdown``, ``latex`` or ``json``."""
-        if format not in FORMATS:
-            raise unknown_name("format", format, FORMATS)
+        known_name("format", format, FORMATS)
         from rich.console import Console
 
         stream = io.StringIO()

@@ -29,13 +29,8 @@ _LEAST_EPOCHS = 10
 
 @dataclass(frozen=True)
 class Rung:
-    """One round: so many settings, each on so many folds for so many epochs.
-
-    Attributes:
-        settings: How many settings enter.
-        folds: How many folds of repeat 0 each is trained on; all folds of all repeats in the last.
-        epochs: How many epochs.
-        keep: How many go on. In the last rung all: among them the protocol chooses.
+    """One round: so many settings, each on so many folds of repeat 0 for so many epochs, and how
+    many go on. The last one has all folds of all repeats, and all go on: the protocol chooses.
     """
 
     settings: int

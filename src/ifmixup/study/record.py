@@ -123,11 +123,7 @@ class Record:
 
     @staticmethod
     def of_row(row: Mapping[str, Any]) -> Record:
-        """The inverse of :meth:`to_row`; without the column ``curves`` there are no curves.
-
-        Raises:
-            StoreError: If the row is damaged.
-        """
+        """The inverse of :meth:`to_row`; without the column ``curves`` there are no curves."""
         try:
             result = None
             if row["status"] == "done":

@@ -172,7 +172,13 @@ def _checked(values: Any, data: PackedDataset, source: str) -> Splits:
     tested: dict[tuple[int, int], int] = {}  # (repeat, graph) -> the fold that tests on it
     seen = set()
     for number, fold in enumerate(values["folds"]):
-        pair = _check_numbers(fold, f"{source}, entry {number} of 'folds'")
+        name = f"{source}, entry {number} of 'folds'"
+        if not isinstance(fold, dict):
+            raise InputError(f"{name} must be an object with repeat, fold, {', '.join(PARTS)}.")
+        for key in ("repeat", "fold"):
+            if type(fold.get(key)) is not int or not 0 <= fold[key] < 2**31:
+                raise InputError(f"{name}: {key!r} must be a number from 0; got {fold.get(key)!r}.")
+        pair = fold["repeat"], fold["fold"]
         name = f"{source}, repeat {pair[0]}, fold {pair[1]}"
         if pair in seen:
             raise InputError(f"{name} is there twice. Number the folds of a repeat 0, 1, 2 ...")
@@ -187,15 +193,6 @@ def _checked(values: Any, data: PackedDataset, source: str) -> Splits:
                 )
     folds = sorted(map(Fold.of, values["folds"]), key=lambda each: (each.repeat, each.fold))
     return Splits(values["dataset"], values["data"], values["seed"], tuple(folds))
-
-
-def _check_numbers(fold: Any, name: str) -> tuple[int, int]:
-    if not isinstance(fold, dict):
-        raise InputError(f"{name} must be an object with repeat, fold, {', '.join(PARTS)}.")
-    for key in ("repeat", "fold"):
-        if type(fold.get(key)) is not int or not 0 <= fold[key] < 2**31:
-            raise InputError(f"{name}: {key!r} must be a number from 0; got {fold.get(key)!r}.")
-    return fold["repeat"], fold["fold"]
 
 
 def _check_parts(fold: dict[str, Any], graphs: int, name: str) -> None:

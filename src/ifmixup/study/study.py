@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ifmixup.components import ClassSpec
-from ifmixup.errors import InputError, StoreError, unknown_name
+from ifmixup.errors import InputError, StoreError, known_name
 from ifmixup.safe_io import atomically
 from ifmixup.study.protocols import Pair, needs_validation
 from ifmixup.study.splits import Splits
@@ -207,8 +207,7 @@ class Study:
     def of(values: Any) -> Study:
         """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
         found = Study(**decode_fields("A study", values, Study))
-        if found.metric not in TITLES:
-            raise unknown_name("metric", found.metric[:60], TITLES)
+        known_name("metric", found.metric[:60], TITLES)
         return found
 
 

@@ -130,11 +130,7 @@ def fit_temperature(logits: Tensor, y: Tensor) -> float:
 
     "On Calibration of Modern Neural Networks" (Guo et al., 2017, https://arxiv.org/abs/1706.04599).
     The loss is convex in 1/T. T is kept between 0.01 and 100, because without a mistake among the
-    graphs the least loss is at 0.
-
-    Args:
-        logits: Of graphs that were not trained on, ``[B, C]``.
-        y: Their classes ``[B]``.
+    graphs the least loss is at 0. The graphs were not trained on.
     """
     from scipy.optimize import minimize_scalar
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from ifmixup.errors import InputError, unknown_name
+from ifmixup.errors import InputError, known_name
 from ifmixup.values import Plain, as_type, field_types
 
 
@@ -73,8 +73,7 @@ class Settings:
     def with_(self, **changes: Any) -> Settings:
         """A copy with other values; an unknown name is answered with the nearest one."""
         for name in changes:
-            if name not in setting_types():
-                raise unknown_name("setting", name, setting_types())
+            known_name("setting", name, setting_types())
         return replace(self, **changes)
 
     def to_dict(self) -> dict[str, Plain]:
