@@ -107,17 +107,9 @@ def to_batch(graphs: Graphs) -> Batch:
 
 
 def label_rows(y: Tensor, num_graphs: int, num_classes: int | None, dtype: torch.dtype) -> Tensor:
-    """Turn class numbers into one-hot rows; leave float labels as they are.
+    """Turn class numbers ``[B]`` or ``[B, 1]`` into one-hot rows ``[B, C]`` of a ``dtype``.
 
-    Args:
-        y: Class numbers ``[B]`` or ``[B, 1]``, or float labels (soft, multi-label, regression) with
-            B rows.
-        num_graphs: B.
-        num_classes: C; needed for class numbers.
-        dtype: The dtype of the rows that class numbers become.
-
-    Returns:
-        ``[B, C]`` for class numbers, else ``y`` with B rows.
+    Float labels (soft, multi-label, regression) stay as they are, with B rows.
     """
     if y.is_floating_point():
         if num_graphs == 1 and y.size(0) != 1:

@@ -206,17 +206,9 @@ class _AttentionModel(GraphModel):
                 f"hidden_channels={hidden_channels} cannot be shared out among heads={heads}. "
                 "Choose heads that divide hidden_channels."
             )
-        self.heads = heads  # of the layers, which are made in the next line
-        super().__init__(
-            in_channels,
-            hidden_channels,
-            num_layers,
-            out_channels,
-            dropout=dropout,
-            readout=readout,
-            norm=norm,
-            jk=jk,
-        )
+        self.heads = heads  # of the layers, which the base makes
+        sizes = in_channels, hidden_channels, num_layers, out_channels
+        super().__init__(*sizes, dropout=dropout, readout=readout, norm=norm, jk=jk)
 
     def init_conv(self, in_channels: int, out_channels: int) -> _AttentionConv:
         """Heads that share out the width."""

@@ -141,17 +141,9 @@ class GIN(GraphModel):
         jk: Jump = "last",
         edge_dim: int | None = None,
     ) -> None:
-        self.edge_dim = edge_dim  # of the layers, which are made in the next line
-        super().__init__(
-            in_channels,
-            hidden_channels,
-            num_layers,
-            out_channels,
-            dropout=dropout,
-            readout=readout,
-            norm=norm,
-            jk=jk,
-        )
+        self.edge_dim = edge_dim  # of the layers, which the base makes
+        sizes = in_channels, hidden_channels, num_layers, out_channels
+        super().__init__(*sizes, dropout=dropout, readout=readout, norm=norm, jk=jk)
 
     def init_conv(self, in_channels: int, out_channels: int) -> GINConv:
         """An MLP of two layers; batch norm, inside it and after it, takes a bias away again."""
