@@ -70,9 +70,6 @@ def check_model(model: nn.Module, batch: Data, *, call: Call | None = None) -> M
         call: How to call it, where ``forward`` does not tell: takes the model and a batch that has
             ``edge_weight``, and returns the logits.
 
-    Returns:
-        How the model was called, how much the logits changed, and whether it reads node weights.
-
     Raises:
         ModelError: The model ignores the weights, cannot be called or does not return logits.
     """

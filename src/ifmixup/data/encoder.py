@@ -88,12 +88,9 @@ class FeatureEncoder:
         node_names: Sequence[str] | None = None,
         edge_names: Sequence[str] | None = None,
     ) -> FeatureEncoder:
-        """Collect the categories of some graphs.
+        """Collect the categories of the training graphs, which all have the same columns.
 
-        Args:
-            graphs: The training graphs, all with the same columns.
-            node_names: The names of the columns of the nodes.
-            edge_names: The names of the columns of the edges.
+        Names are those of the columns of nodes and of edges.
         """
         graphs = list(graphs)
         if not graphs:

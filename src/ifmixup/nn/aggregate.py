@@ -110,13 +110,9 @@ def weighted_sum(
     .. math::
         s_i \cdot \mathbf{h}_i + \sum_{j \in \mathcal{N}(i)} e(i, j) \cdot \mathbf{h}_j
 
-    One sparse product: no message is ever stored. Gradients reach ``h`` and both weights.
-
-    Args:
-        h: Node representations ``[N, F]``.
-        neighbours: The edges.
-        edge_weight: :math:`e` ``[E]`` in the order of ``neighbours``; None: 1.
-        self_weight: :math:`s` ``[N, 1]`` or ``[1]``; None: 0.
+    One sparse product: no message is ever stored. Gradients reach ``h`` ``[N, F]`` and both
+    weights: :math:`e` ``[E]`` in the order of ``neighbours``, by default 1, and :math:`s`
+    ``[N, 1]`` or ``[1]``, by default 0.
     """
     # torch.compile cannot trace the cached edges that gradients flow along; it takes torch's own.
     if torch.is_grad_enabled() and not torch.compiler.is_compiling():

@@ -92,19 +92,9 @@ class BatchNorm(nn.BatchNorm1d):
                 return self._weighted(x, weight)
         momentum = self.momentum
         if momentum is None:
-            momentum = 0.0
-            if use_batch:
-                momentum = 1 / float(self.num_batches_tracked.add_(1))
-        return F.batch_norm(
-            x,
-            self.running_mean,
-            self.running_var,
-            self.weight,
-            self.bias,
-            training=use_batch,
-            momentum=momentum,
-            eps=self.eps,
-        )
+            momentum = 1 / float(self.num_batches_tracked.add_(1)) if use_batch else 0.0
+        parts = self.running_mean, self.running_var, self.weight, self.bias
+        return F.batch_norm(x, *parts, training=use_batch, momentum=momentum, eps=self.eps)
 
     def _weighted(self, x: Tensor, node_weight: NodeWeight) -> Tensor:
         weight, step, counts = self.weight, self.momentum, node_weight.counts

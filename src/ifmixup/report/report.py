@@ -10,14 +10,8 @@ from string import Template
 
 from ifmixup.errors import InputError, import_extra
 from ifmixup.paper.tables import main_table, study_table
+from ifmixup.report import charts
 from ifmixup.report.chart import Grid
-from ifmixup.report.charts import (
-    calibration,
-    figure_bars,
-    graph_sizes,
-    learning_curves,
-    paired_dots,
-)
 from ifmixup.report.explorer import explorer
 from ifmixup.report.html import Html, Section, element, escape, json_script, legend, plot, slug
 from ifmixup.report.matplotlib_chart import draw
@@ -25,8 +19,6 @@ from ifmixup.report.plotly_chart import figure
 from ifmixup.report.save import save_figure, save_text
 from ifmixup.report.studies import Studies, gather
 from ifmixup.report.tables import origin, statistics, study_section, summary, unknown_section
-
-_UNDER_A_TABLE = (figure_bars, paired_dots, learning_curves, calibration)
 
 
 def report(
@@ -63,9 +55,10 @@ def sections(studies: Studies) -> list[Section]:
     """The sections of the page."""
     found = [unknown_section(studies), summary(studies)]
     for shown in studies.shown:
-        below = [make(shown) for make in _UNDER_A_TABLE]
+        below = [charts.figure_bars(shown), charts.paired_dots(shown)]
+        below += [charts.learning_curves(shown), charts.calibration(shown)]
         found.append(replace(study_section(shown), below=[part for part in below if part]))
-    found += [statistics(studies), graph_sizes(studies), explorer(), origin(studies)]
+    found += [statistics(studies), charts.graph_sizes(studies), explorer(), origin(studies)]
     return [section for section in found if section is not None]
 
 
@@ -122,17 +115,16 @@ def _file(name: str) -> str:
 
 def save_tables(studies: Studies, folder: Path) -> list[Path]:
     """Write the table of each study as Markdown and LaTeX, and the main table of the paper."""
-    written = []
+    texts = {}
     main = main_table([shown.comparison for shown in studies.shown])
     if main is not None:
-        written.append(folder / "main.md")
-        save_text(replace(main, title="Without and with ifMixup").markdown(), written[-1])
+        texts["main.md"] = replace(main, title="Without and with ifMixup").markdown()
     for shown in studies.shown:
         made = replace(study_table(shown.comparison), title=shown.title)
-        for ending, text in ((".md", made.markdown()), (".tex", made.latex())):
-            written.append(folder / f"{shown.name}{ending}")
-            save_text(text, written[-1])
-    return written
+        texts |= {f"{shown.name}.md": made.markdown(), f"{shown.name}.tex": made.latex()}
+    for name, text in texts.items():
+        save_text(text, folder / name)
+    return [folder / name for name in texts]
 
 
 def _lead(studies: Studies) -> str:
