@@ -30,13 +30,11 @@ Values = list[str] | Tensor  # of one column: texts, or integers or floats [rows
 class Column:
     """One column of node or edge data.
 
-    Attributes:
-        name: Its name, for messages.
-        kinds: The categories in order, each of which becomes one feature; None for numbers, which
-            stay as they are.
+    Each of its ``kinds``, the categories in order, becomes one feature; None is for numbers, which
+    stay as they are.
     """
 
-    name: str
+    name: str  # for messages
     kinds: tuple[Kind, ...] | None = None
 
     @property
