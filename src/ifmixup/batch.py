@@ -187,11 +187,10 @@ def _group_edges(
     nodes: dict[str, Tensor], edges: dict[str, Tensor], graphs: dict[str, Any], node_ptr: Tensor
 ) -> Graphs:
     """Sort edges by graph, because transforms of a batch may append edges."""
+    edge_index = edges["edge_index"]
     if node_ptr.numel() == 2:
-        return Graphs(
-            nodes, edges, graphs, node_ptr, edge_pointers(edges["edge_index"], node_ptr, 0)
-        )
-    source, target = edges["edge_index"]
+        return Graphs(nodes, edges, graphs, node_ptr, edge_pointers(edge_index, node_ptr, 0))
+    source, target = edge_index
     node_graph = graph_of(node_ptr, next(iter(nodes.values())).size(0))
     edge_graph = node_graph.index_select(0, source)
     edge_ptr = pointers(torch.bincount(edge_graph, minlength=node_ptr.numel() - 1))

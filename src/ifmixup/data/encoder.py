@@ -114,9 +114,7 @@ class FeatureEncoder:
             _encode(found, "edge", self.edges, unseen)
         else:  # the training graphs had no edge data, so a model cannot use it
             for graph in found:
-                for key in ("edge_attr", "edge_kinds"):
-                    if key in graph:
-                        del graph[key]
+                graph.edge_attr = graph.edge_kinds = None  # PyG removes them
         if unseen:
             shown = [f"{name} {kind!r} ({count}x)" for (name, kind), count in unseen.most_common()]
             warnings.warn(
@@ -212,8 +210,7 @@ def _encode(
     # Copies, not views: saving or sending one graph must not take all others with it.
     for graph, part in zip(graphs, out.split(counts), strict=True):
         graph[TENSOR[level]] = part.clone()
-        if f"{level}_kinds" in graph:
-            del graph[f"{level}_kinds"]
+        graph[f"{level}_kinds"] = None  # PyG removes it
 
 
 def _fill(out: Tensor, column: Column, values: Values, unseen: Counter[tuple[str, Kind]]) -> None:

@@ -137,7 +137,7 @@ def _encoded(
         graphs = [copy(graph) for graph in graphs]
         for graph in graphs:
             graph.x = degree(graph.edge_index[0], graph.num_nodes, dtype=torch.long).unsqueeze(1)
-            graph.node_kinds = None
+            graph.node_kinds = None  # PyG removes it
     if encoder is None:
         encoder = FeatureEncoder.fit(
             graphs, node_names=None if bare else raw.node_names, edge_names=raw.edge_names
