@@ -425,7 +425,7 @@ def _described(registry: Registry, cls: type, stored: str | None, name: str) -> 
         base = "torch.nn.Module" if is_model else "ifmixup.augment.Method"
         raise InputTypeError(f"{cls.__name__} is not a {registry.kind}: derive it from {base}.")
     lacking = [each for each in registry.needed if each not in inspect.signature(cls).parameters]
-    if lacking and not takes_any(cls):
+    if lacking and not takes_any(cls):  # type: ignore[arg-type]
         raise InputTypeError(
             f"{cls.__name__}.__init__ takes no {' and no '.join(lacking)}. A model is made as "
             f"{cls.__name__}(in_channels=..., out_channels=..., **options)."

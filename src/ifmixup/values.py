@@ -94,11 +94,15 @@ def parse(name: str, text: str, hint: Any) -> Plain:
     return as_type(name, readings[0], hint)
 
 
+def _is_literal(kind: Any) -> bool:
+    return bool(get_origin(kind) == Literal)
+
+
 def describe(hint: Any) -> str:
     """A type as a sentence names it: ``int or None``, ``'sum', 'mean' or 'max'``."""
     texts: list[str] = []
-    for kind in sorted(_alternatives(hint), key=lambda kind: get_origin(kind) is Literal):
-        if get_origin(kind) is Literal:
+    for kind in sorted(_alternatives(hint), key=_is_literal):
+        if _is_literal(kind):
             texts += map(repr, get_args(kind))
         else:
             texts.append("None" if kind is type(None) else getattr(kind, "__name__", str(kind)))

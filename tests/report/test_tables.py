@@ -25,7 +25,7 @@ def test_ours_beside_the_published_under_both_protocols(shown):
     assert "2 × 2" in table
     assert "best" in table
     assert 'lower" style="--tint:' in table
-    assert said.count("Holm-adjusted") == 10
+    assert said.count("Holm-adjusted") == 12
     assert "on the test folds themselves" in small
     assert "never test graphs" in small
     (panel,) = grid.panels
