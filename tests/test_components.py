@@ -331,11 +331,14 @@ def test_a_spec_survives_json():
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([], "is an object with its name"),
+        ([], "is not an object"),
         ({"name": "a", "target": "b", "options": {}}, "has no source"),
         ({"name": 3, "target": "b", "options": {}, "source": None}, "name must be str; got 3"),
-        ({"name": "a", "target": "b", "options": [], "source": None}, "Options are an object"),
-        ({"name": "a", "target": "b", "options": {"x": {}}, "source": None}, "x must be a number"),
+        ({"name": "a", "target": "b", "options": [], "source": None}, "is not an object"),
+        (
+            {"name": "a", "target": "b", "options": {"x": {}}, "source": None},
+            "x in options",
+        ),
         ({"name": "a", "target": "b", "options": {}, "source": 1}, "source must be"),
     ],
 )

@@ -107,17 +107,9 @@ def to_batch(graphs: Graphs) -> Batch:
 
 
 def label_rows(y: Tensor, num_graphs: int, num_classes: int | None, dtype: torch.dtype) -> Tensor:
-    """Turn class numbers into one-hot rows; leave float labels as they are.
+    """Turn class numbers ``[B]`` or ``[B, 1]`` into one-hot rows ``[B, C]`` of a ``dtype``.
 
-    Args:
-        y: Class numbers ``[B]`` or ``[B, 1]``, or float labels (soft, multi-label, regression) with
-            B rows.
-        num_graphs: B.
-        num_classes: C; needed for class numbers.
-        dtype: The dtype of the rows that class numbers become.
-
-    Returns:
-        ``[B, C]`` for class numbers, else ``y`` with B rows.
+    Float labels (soft, multi-label, regression) stay as they are, with B rows.
     """
     if y.is_floating_point():
         if num_graphs == 1 and y.size(0) != 1:
@@ -195,11 +187,10 @@ def _group_edges(
     nodes: dict[str, Tensor], edges: dict[str, Tensor], graphs: dict[str, Any], node_ptr: Tensor
 ) -> Graphs:
     """Sort edges by graph, because transforms of a batch may append edges."""
+    edge_index = edges["edge_index"]
     if node_ptr.numel() == 2:
-        return Graphs(
-            nodes, edges, graphs, node_ptr, edge_pointers(edges["edge_index"], node_ptr, 0)
-        )
-    source, target = edges["edge_index"]
+        return Graphs(nodes, edges, graphs, node_ptr, edge_pointers(edge_index, node_ptr, 0))
+    source, target = edge_index
     node_graph = graph_of(node_ptr, next(iter(nodes.values())).size(0))
     edge_graph = node_graph.index_select(0, source)
     edge_ptr = pointers(torch.bincount(edge_graph, minlength=node_ptr.numel() - 1))

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, get_type_hints
 from ifmixup.errors import ComponentError, InputError, InputTypeError, unknown_name
 from ifmixup.source_code import load_class, source_digest
 from ifmixup.source_code import user_code as user_code
-from ifmixup.values import Plain, as_type, is_plain, parse, same_names, short
+from ifmixup.values import Plain, as_type, decode_fields, is_plain, parse, short
 
 C = TypeVar("C", bound=type)
 
@@ -60,18 +60,8 @@ class ClassSpec:
     @staticmethod
     def of(values: Any) -> ClassSpec:
         """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
-        if not isinstance(values, dict):
-            raise InputError(
-                f"A model or a method is an object with its name; got {short(values)}."
-            )
-        same_names("The class", values, ClassSpec.__dataclass_fields__)
-        for name, hint in (("name", str), ("target", str), ("source", str | None)):
-            as_type(name, values[name], hint)
-        options = values["options"]
-        if not isinstance(options, dict):
-            raise InputError(f"Options are an object of names and values; got {short(options)}.")
-        found = {str(key): as_type(str(key), value, None) for key, value in options.items()}
-        return ClassSpec(**{**values, "options": tuple(sorted(found.items()))})
+        found = decode_fields("The class", values, ClassSpec, options=dict[str, Plain])
+        return ClassSpec(**{**found, "options": tuple(sorted(found["options"].items()))})
 
 
 @dataclass(frozen=True)
@@ -114,11 +104,8 @@ class Registry:
         self._options: dict[type, dict[str, Option]] = {}
 
     def register(self, name: str, **defaults: Plain) -> Callable[[C], C]:
-        """Class decorator: make a class known as ``name``.
-
-        Args:
-            name: What commands call it.
-            **defaults: Options that have no default in the signature, or another one.
+        """Class decorator: make a class known as ``name``, with ``defaults`` of options that have
+        none in the signature, or another one.
         """
         _check_label(name, self.kind)
 
@@ -375,12 +362,7 @@ def find_class(kind: str, spec: ClassSpec) -> type:
 
 
 def build(kind: str, spec: ClassSpec, **given: Any) -> Any:
-    """An object of a spec's class.
-
-    Args:
-        kind: ``"model"`` or ``"method"``.
-        spec: The class and its options.
-        **given: What the library gives; a class gets of it what its signature names.
+    """An object of a spec's class, which gets of what is ``given`` what its signature names.
 
     Raises:
         ComponentError: If the user's class raises; the message has the user's own line.
@@ -443,7 +425,7 @@ def _described(registry: Registry, cls: type, stored: str | None, name: str) -> 
         base = "torch.nn.Module" if is_model else "ifmixup.augment.Method"
         raise InputTypeError(f"{cls.__name__} is not a {registry.kind}: derive it from {base}.")
     lacking = [each for each in registry.needed if each not in inspect.signature(cls).parameters]
-    if lacking and not takes_any(cls):
+    if lacking and not takes_any(cls):  # type: ignore[arg-type]
         raise InputTypeError(
             f"{cls.__name__}.__init__ takes no {' and no '.join(lacking)}. A model is made as "
             f"{cls.__name__}(in_channels=..., out_channels=..., **options)."

@@ -132,7 +132,7 @@ def to_toml(values: Mapping[str, Any]) -> str:
 
 def _pairs(name: str, values: Mapping[str, Any]) -> list[str]:
     return [
-        f"{_key(key)} = {_toml(f'{name}{key}', value)}"
+        f"{key if _BARE_KEY.fullmatch(key) else _text(key)} = {_toml(f'{name}{key}', value)}"
         for key, value in values.items()
         if value is not None
     ]
@@ -153,10 +153,6 @@ def _toml(name: str, value: Any) -> str:
         f"{name} is {short(value)}, which TOML does not have; it has booleans, numbers, texts, "
         "lists and tables."
     )
-
-
-def _key(name: str) -> str:
-    return name if _BARE_KEY.fullmatch(name) else _text(name)
 
 
 def _text(value: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from types import ModuleType
 
 
@@ -61,6 +61,13 @@ def import_extra(module: str, extra: str) -> ModuleType:
             f"This needs the package '{module.partition('.')[0]}', which is not installed. "
             f"Install it with: pip install 'ifmixup[{extra}]'"
         ) from error
+
+
+def known_name(kind: str, given: str, allowed: Collection[str]) -> str:
+    """``given``, if it is one of ``allowed``."""
+    if given not in allowed:
+        raise unknown_name(kind, given, allowed)
+    return given
 
 
 def unknown_name(kind: str, given: str, allowed: Iterable[str]) -> InputError:

@@ -187,7 +187,17 @@ class GraphEstimator(BaseEstimator):
         return index[~torch.isin(index, held_out)], held_out
 
 
-class GraphClassifier(ClassifierMixin, GraphEstimator):
+class _TakesGraphs:
+    """Tells scikit-learn, after its own mixins, that graphs are taken, which may have a y."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.two_d_array = False
+        tags.target_tags.required = False
+        return tags
+
+
+class GraphClassifier(_TakesGraphs, ClassifierMixin, GraphEstimator):
     """Classify graphs: ``fit``, ``predict``, ``predict_proba``, ``score``.
 
     It works wherever scikit-learn's classifiers do, such as in ``cross_val_score``,
@@ -255,23 +265,14 @@ class GraphClassifier(ClassifierMixin, GraphEstimator):
         return self._predict(graphs)
 
     def score(self, graphs: Any, y: Any = None, sample_weight: Any = None) -> float:
-        """The accuracy on graphs.
-
-        Args:
-            graphs: As for ``fit``.
-            y: The class of each graph; None takes the ``y`` of the graphs.
-            sample_weight: The weight of each graph in the mean, ``[B]``.
-        """
+        """The accuracy on graphs, given as for ``fit``; each may have a weight in the mean."""
         guesses = self.predict(graphs)
         labels = labels_of(as_graphs(graphs), y)
         right = [guess == label for guess, label in zip(guesses, labels, strict=True)]
         return float(np.average(right, weights=sample_weight))
 
-    def __sklearn_tags__(self) -> Any:
-        return _of_graphs(super().__sklearn_tags__())
 
-
-class GraphRegressor(RegressorMixin, GraphEstimator):
+class GraphRegressor(_TakesGraphs, RegressorMixin, GraphEstimator):
     """Predict numbers of graphs, as :class:`~ifmixup.GraphClassifier` predicts classes.
 
     Parameters and attributes are those of :class:`~ifmixup.GraphClassifier`, without ``classes_``;
@@ -281,12 +282,8 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
     """
 
     def fit(self, graphs: Any, y: Any = None) -> GraphRegressor:
-        """Train on graphs.
-
-        Args:
-            graphs: A list of ``Data``, a NumPy array of them, or a PyG dataset.
-            y: A number ``[B]`` or a row ``[B, T]`` for each graph; None takes the ``y`` of the
-                graphs.
+        """Train on graphs, given as for :meth:`GraphClassifier.fit`; ``y`` is a number ``[B]`` or a
+        row ``[B, T]`` for each.
         """
         several = as_graphs(graphs)
         values = values_of(several, y)
@@ -304,12 +301,7 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
         """The coefficient of determination R²; 1 is the best.
 
         For several values it is the mean over the columns, each over the graphs where it is known;
-        a column that fewer than two graphs have does not count.
-
-        Args:
-            graphs: As for ``fit``.
-            y: The values; None takes the ``y`` of the graphs.
-            sample_weight: The weight of each graph, ``[B]``.
+        a column that fewer than two graphs have does not count. Each graph may have a weight.
         """
         several = as_graphs(graphs)
         guesses = self.predict(graphs).reshape(len(several), -1)
@@ -327,16 +319,6 @@ class GraphRegressor(RegressorMixin, GraphEstimator):
             given, guessed = values[rows, column], guesses[rows, column]
             found.append(r2_score(given, guessed, sample_weight=weights[rows]))
         return float(np.mean(found))
-
-    def __sklearn_tags__(self) -> Any:
-        return _of_graphs(super().__sklearn_tags__())
-
-
-def _of_graphs(tags: Any) -> Any:
-    """scikit-learn's tags of an estimator that takes graphs, which may have their own y."""
-    tags.input_tags.two_d_array = False
-    tags.target_tags.required = False
-    return tags
 
 
 def _packed(

@@ -108,10 +108,8 @@ def graph_of(ptr: Tensor, total: int) -> Tensor:
 
 
 def ranges(start: Tensor, counts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Numbers start_g, …, start_g + counts_g − 1 of all g end to end.
-
-    Returns:
-        The numbers, the g of each, and the pointers where each g begins.
+    """Numbers start_g, …, start_g + counts_g − 1 of all g end to end, the g of each, and pointers
+    where each g begins.
     """
     ptr = pointers(counts)
     total = int(ptr[-1])

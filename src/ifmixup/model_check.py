@@ -70,9 +70,6 @@ def check_model(model: nn.Module, batch: Data, *, call: Call | None = None) -> M
         call: How to call it, where ``forward`` does not tell: takes the model and a batch that has
             ``edge_weight``, and returns the logits.
 
-    Returns:
-        How the model was called, how much the logits changed, and whether it reads node weights.
-
     Raises:
         ModelError: The model ignores the weights, cannot be called or does not return logits.
     """
@@ -89,7 +86,10 @@ def check_model(model: nn.Module, batch: Data, *, call: Call | None = None) -> M
     weights = batch.edge_weight
     other = weights * _uniform(weights, generator)
     other_weights = copy.copy(batch).update({"edge_weight": other})
-    other_x = copy.copy(batch).update({"x": _other_features(batch.x, generator)})
+    # Features of other nodes stay valid where they are numbers of categories.
+    x = batch.x[torch.randperm(batch.x.size(0), generator=generator).to(batch.x.device)]
+    x = x * _uniform(x, generator) if x.is_floating_point() else x
+    other_x = copy.copy(batch).update({"x": x})
     reads_x = False
     for attempt in range(1 + REDRAWS):
         if attempt > 0:
@@ -255,12 +255,6 @@ def _logits(call: Call, called: str, model: nn.Module, batch: Data) -> Tensor:
 def _uniform(like: Tensor, generator: torch.Generator) -> Tensor:
     """Factors in [0, 1), different from edge to edge: a norm takes a common factor away again."""
     return torch.rand(like.shape, generator=generator).to(like)
-
-
-def _other_features(x: Tensor, generator: torch.Generator) -> Tensor:
-    """Features of other nodes, which stay valid where they are numbers of categories."""
-    other = x[torch.randperm(x.size(0), generator=generator).to(x.device)]
-    return other * _uniform(other, generator) if x.is_floating_point() else other
 
 
 def _draw_parameters(model: nn.Module, generator: torch.Generator) -> None:

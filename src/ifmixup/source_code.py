@@ -99,11 +99,8 @@ def unpickle_classes(content: bytes) -> list[type]:
 
 @contextmanager
 def user_code(doing: str, cls: type) -> Iterator[None]:
-    """Turn an error in a user's class into one that names the user's own line.
-
-    Args:
-        doing: What was being done, such as ``"Net.forward"``.
-        cls: The class; errors of ifmixup's own classes pass as they are.
+    """Turn an error in a user's class into one that names the user's own line and what was being
+    done, such as ``"Net.forward"``; errors of ifmixup's own classes pass as they are.
     """
     try:
         yield

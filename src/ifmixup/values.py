@@ -10,7 +10,9 @@ import math
 import reprlib
 import types
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, Union, get_args, get_origin
+from dataclasses import is_dataclass
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ifmixup.errors import InputError
 
@@ -92,11 +94,15 @@ def parse(name: str, text: str, hint: Any) -> Plain:
     return as_type(name, readings[0], hint)
 
 
+def _is_literal(kind: Any) -> bool:
+    return bool(get_origin(kind) == Literal)
+
+
 def describe(hint: Any) -> str:
     """A type as a sentence names it: ``int or None``, ``'sum', 'mean' or 'max'``."""
     texts: list[str] = []
-    for kind in sorted(_alternatives(hint), key=lambda kind: get_origin(kind) is Literal):
-        if get_origin(kind) is Literal:
+    for kind in sorted(_alternatives(hint), key=_is_literal):
+        if _is_literal(kind):
             texts += map(repr, get_args(kind))
         else:
             texts.append("None" if kind is type(None) else getattr(kind, "__name__", str(kind)))
@@ -138,6 +144,49 @@ def decode_number(value: Any) -> float:
     if type(value) in (int, float) or value in ("nan", "inf", "-inf"):
         return float(value)
     raise InputError(f"{short(value)} is not a number.")
+
+
+def decode(name: str, value: Any, hint: Any) -> Any:
+    """A value of JSON, which may come from an untrusted file, in the type of ``hint``.
+
+    A class that has ``of`` decodes itself, and another dataclass field by field.
+    """
+    kind, parts = get_origin(hint) or hint, get_args(hint)
+    if type(None) in parts and is_dataclass(parts[0]):
+        return None if value is None else decode(name, value, parts[0])
+    if hasattr(kind, "of"):
+        return kind.of(as_dict(value))
+    if isinstance(kind, type) and is_dataclass(kind):
+        return kind(**decode_fields(f"the {name}", value, hint))
+    if kind in (dict, Mapping):
+        return {str(k): decode(f"{k} in {name}", v, parts[1]) for k, v in as_dict(value).items()}
+    if kind in (list, tuple):
+        if parts[0] is float:  # the curves of all runs
+            return kind(map(decode_number, as_list(value)))
+        alike = parts[1:] in ((), (...,))
+        kinds = parts[:1] * len(as_list(value)) if alike else parts
+        if len(kinds) != len(as_list(value)):
+            raise InputError(f"{name} must be {len(kinds)} values; got {short(value)}")
+        return kind(decode(name, each, part) for each, part in zip(value, kinds, strict=True))
+    if hint is float or hint is Any:
+        return value if hint is Any else decode_number(value)
+    found = as_type(name, value, hint)
+    if hint is int and not -(2**63) <= value < 2**63:
+        raise InputError(f"{name} must fit into 64 bits; got {short(value)}")
+    return found
+
+
+def decode_fields(what: str, values: Any, cls: type, **instead: Any) -> dict[str, Any]:
+    """The fields of a dataclass by :func:`decode`; ``instead`` has types that JSON has for some."""
+    hints = {**field_types(cls), **instead}
+    same_names(what, as_dict(values), hints)
+    return {name: decode(name, values[name], hint) for name, hint in hints.items()}
+
+
+@cache
+def field_types(cls: type) -> dict[str, Any]:
+    """The types of the fields of a dataclass, by name, in their order."""
+    return get_type_hints(cls)
 
 
 def _alternatives(hint: Any) -> Sequence[Any]:

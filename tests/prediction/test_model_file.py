@@ -136,7 +136,7 @@ def broken(about, state, kind):
         ("width", "its hidden_channels is 1000000, but its weights are smaller"),
         ("no method", "it has no 'method'"),
         ("another class", "weights that its model does not have"),
-        ("class is text", "an object with its name; got 'gcn'"),
+        ("class is text", "'gcn' is not an object"),
         ("missing", "are missing"),
         ("more", "it has weights that its model does not have: ['more']"),
         ("metric", "Unknown metric 'beauty'"),

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from ifmixup.paper.tables import effects
 from ifmixup.report.charts import paired_dots
-from ifmixup.report.page import page
-from ifmixup.report.report import report, save_tables
+from ifmixup.report.report import page, report, save_tables
 from ifmixup.report.studies import gather
 from ifmixup.report.tables import study_section, summary
 from ifmixup.study.comparison import Comparison

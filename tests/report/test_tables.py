@@ -1,8 +1,11 @@
+import dataclasses
+
 import pytest
 
 from ifmixup.data.catalog import VARIABLE
 from ifmixup.report.studies import Studies, gather
-from ifmixup.report.tables import statistics, study_section, summary, unknown_section
+from ifmixup.report.tables import origin, statistics, study_section, summary, unknown_section
+from ifmixup.study.study import save_studies
 from stored_runs import records_of, result, stored, study_of
 
 
@@ -22,7 +25,7 @@ def test_ours_beside_the_published_under_both_protocols(shown):
     assert "2 × 2" in table
     assert "best" in table
     assert 'lower" style="--tint:' in table
-    assert said.count("Holm-adjusted") == 10
+    assert said.count("Holm-adjusted") == 12
     assert "on the test folds themselves" in small
     assert "never test graphs" in small
     (panel,) = grid.panels
@@ -107,3 +110,28 @@ def test_the_datasets_that_are_here(studies, only_mutag):
     assert all(text in table for text in ("MUTAG", "188", "17.9", "39.6"))
     assert "PTC_MR, NCI109" in said
     assert statistics(Studies(studies.shown[2:])) is None
+
+
+def test_settings_versions_and_command_but_no_machines(studies):
+    html = "".join(origin(studies).parts)
+    assert "batch_size" in html
+    assert "that differ" in html
+    assert "torch" in html
+    assert "ifmixup report &lt;b&gt;reproduced" in html
+    assert "<img" not in html
+    assert not any(record.host and f">{record.host}<" in html for record in studies.records)
+
+
+def test_the_options_of_a_study(tmp_path):
+    study = dataclasses.replace(study_of(), config={"folds": 5, "models": ["gcn"], "name": None})
+    save_studies(tmp_path, [study])
+    html = "".join(origin(gather([tmp_path])).parts)
+    assert "Options of MUTAG: a study" in html
+    assert ">models<" in html
+    assert ">name<" in html  # the head of the table
+    assert html.count(">gcn<") == 1
+    assert "None" not in html.split("Options of")[1].split("</table>")[0]
+
+
+def test_without_studies_there_are_notes_only():
+    assert "two" in "".join(origin(Studies([], notes=["two"])).parts)

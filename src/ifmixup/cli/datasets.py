@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
 from pathlib import Path
 from typing import Annotated
 
@@ -65,19 +66,12 @@ def _list_all(root: Path | None) -> int:
             missing.append(name)
             continue
         try:
-            row = statistics(load(name, root))
+            _, *numbers, independent = astuple(statistics(load(name, root)))
         except DatasetError as error:
             broken.append(str(error))
             continue
-        table.add_row(
-            row.name,
-            str(row.graphs),
-            f"{row.mean_nodes:.1f}",
-            f"{row.mean_edges:.1f}",
-            str(row.features),
-            str(row.classes),
-            "yes" if row.independent_features else "no",
-        )
+        shown = [f"{n:.1f}" if isinstance(n, float) else str(n) for n in numbers]
+        table.add_row(name, *shown, "yes" if independent else "no")
 
     console = PlainConsole()
     console.print(table)

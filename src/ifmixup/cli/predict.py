@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import tyro
 from rich.console import Console
@@ -114,12 +114,8 @@ def _check_apart(output: str, model: Path, source: str) -> None:
 @contextmanager
 def _notes(console: Console) -> Iterator[None]:
     """Our warnings as lines for people, without the line of our code."""
-
-    def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        console.print(f"Note: {message}")
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # warnings of torch are not for those who predict
         warnings.filterwarnings("always", module="ifmixup")
-        warnings.showwarning = show
+        warnings.showwarning = lambda message, *_, **__: console.print(f"Note: {message}")
         yield

@@ -27,10 +27,8 @@ TIMEOUT = 30.0  # seconds to wait for an answer before a download fails
 
 PathLike = str | os.PathLike[str]
 
-_KNOWN = {name.lower(): name for name in NAMES} | {
-    "imdb-m": "IMDB-MULTI",
-    "imdb-b": "IMDB-BINARY",
-}
+_KNOWN = {name.lower(): name for name in NAMES}
+_KNOWN |= {"imdb-m": "IMDB-MULTI", "imdb-b": "IMDB-BINARY"}
 # A name becomes part of paths and of a URL. It starts with a letter or a digit, which excludes
 # "..", "/" and "-x".
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")

@@ -30,13 +30,11 @@ Values = list[str] | Tensor  # of one column: texts, or integers or floats [rows
 class Column:
     """One column of node or edge data.
 
-    Attributes:
-        name: Its name, for messages.
-        kinds: The categories in order, each of which becomes one feature; None for numbers, which
-            stay as they are.
+    Each of its ``kinds``, the categories in order, becomes one feature; None is for numbers, which
+    stay as they are.
     """
 
-    name: str
+    name: str  # for messages
     kinds: tuple[Kind, ...] | None = None
 
     @property
@@ -88,12 +86,9 @@ class FeatureEncoder:
         node_names: Sequence[str] | None = None,
         edge_names: Sequence[str] | None = None,
     ) -> FeatureEncoder:
-        """Collect the categories of some graphs.
+        """Collect the categories of the training graphs, which all have the same columns.
 
-        Args:
-            graphs: The training graphs, all with the same columns.
-            node_names: The names of the columns of the nodes.
-            edge_names: The names of the columns of the edges.
+        Names are those of the columns of nodes and of edges.
         """
         graphs = list(graphs)
         if not graphs:
@@ -119,9 +114,7 @@ class FeatureEncoder:
             _encode(found, "edge", self.edges, unseen)
         else:  # the training graphs had no edge data, so a model cannot use it
             for graph in found:
-                for key in ("edge_attr", "edge_kinds"):
-                    if key in graph:
-                        del graph[key]
+                graph.edge_attr = graph.edge_kinds = None  # PyG removes them
         if unseen:
             shown = [f"{name} {kind!r} ({count}x)" for (name, kind), count in unseen.most_common()]
             warnings.warn(
@@ -217,8 +210,7 @@ def _encode(
     # Copies, not views: saving or sending one graph must not take all others with it.
     for graph, part in zip(graphs, out.split(counts), strict=True):
         graph[TENSOR[level]] = part.clone()
-        if f"{level}_kinds" in graph:
-            del graph[f"{level}_kinds"]
+        graph[f"{level}_kinds"] = None  # PyG removes it
 
 
 def _fill(out: Tensor, column: Column, values: Values, unseen: Counter[tuple[str, Kind]]) -> None:

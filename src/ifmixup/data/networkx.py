@@ -283,7 +283,8 @@ def _edges(graph: Any) -> tuple[Tensor, Rows]:
 def _move_weights(data: Sequence[Data], edge_rows: list[Rows], where: str) -> None:
     """Move weights that are numbers from the attributes to PyG's ``edge_weight``."""
     weights = [[row.get(_WEIGHT) for row in rows] for rows in edge_rows]
-    good = [[_is_number(weight) for weight in row] for row in weights]
+    numbers = int | float | np.integer | np.floating
+    good = [[isinstance(w, numbers) and -_LARGEST <= w <= _LARGEST for w in row] for row in weights]
     if not any(map(any, good)):
         return
     wrong = next((index for index, row in enumerate(good) if not all(row)), None)
@@ -297,8 +298,3 @@ def _move_weights(data: Sequence[Data], edge_rows: list[Rows], where: str) -> No
         edge_rows[index] = [
             {key: value for key, value in row.items() if key != _WEIGHT} for row in edge_rows[index]
         ]
-
-
-def _is_number(value: Any) -> bool:
-    numbers = int | float | np.integer | np.floating
-    return isinstance(value, numbers) and bool(-_LARGEST <= value <= _LARGEST)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 
 import torch
@@ -133,7 +134,10 @@ def _encoded(
     else:
         bare = [column.name for column in encoder.nodes] == [DEGREE]
     if bare:
-        graphs = [_with_degree(graph) for graph in graphs]
+        graphs = [copy(graph) for graph in graphs]
+        for graph in graphs:
+            graph.x = degree(graph.edge_index[0], graph.num_nodes, dtype=torch.long).unsqueeze(1)
+            graph.node_kinds = None  # PyG removes it
     if encoder is None:
         encoder = FeatureEncoder.fit(
             graphs, node_names=None if bare else raw.node_names, edge_names=raw.edge_names
@@ -143,12 +147,6 @@ def _encoded(
             largest = max(int(graph.x.max()) for graph in graphs)
             encoder = replace(encoder, nodes=(Column(DEGREE, tuple(range(largest + 1))),))
     return encoder.transform(graphs), encoder
-
-
-def _with_degree(graph: Data) -> Data:
-    parts = {key: value for key, value in graph.items() if key not in ("x", "node_kinds")}
-    degrees = degree(graph.edge_index[0], graph.num_nodes, dtype=torch.long)
-    return Data(**parts, x=degrees.unsqueeze(1))
 
 
 def _split(

@@ -57,7 +57,13 @@ def read_saved(path: Path) -> Sequence[Data]:
     except Exception as error:
         raise DatasetError(f"{path} cannot be read ({error}). {_HOW}") from error
     try:
-        _check_stored(found, path)
+        # Before anything is computed with a tensor that is not as large as it claims.
+        for tensor in _tensors(found):
+            if tensor.layout == torch.strided and not is_stored(tensor):
+                raise DatasetError(
+                    f"{path} has a tensor {list(tensor.shape)} of which it holds only a part. Save "
+                    "whole tensors: tensor.contiguous()."
+                )
         graphs = _graphs(found, path)
         tensors = [tensor for graph in graphs for tensor in _tensors(graph)]
         total = sum(tensor.numel() * tensor.element_size() for tensor in tensors)
@@ -103,16 +109,6 @@ def _graphs(found: Any, path: Path) -> list[Data]:
         raise DatasetError(f"{path} holds a {type(found).__name__}, not graphs. {_HOW}")
     # A new Data of its values: the loaded object may lack any part of one.
     return [Data.from_dict(graph.to_dict()) for graph in graphs]
-
-
-def _check_stored(found: Any, path: Path) -> None:
-    """Check that tensors are as large as they claim, before anything is computed with them."""
-    for tensor in _tensors(found):
-        if tensor.layout == torch.strided and not is_stored(tensor):
-            raise DatasetError(
-                f"{path} has a tensor {list(tensor.shape)} of which it holds only a part. Save "
-                "whole tensors: tensor.contiguous()."
-            )
 
 
 def _tensors(found: Any) -> Iterator[Tensor]:

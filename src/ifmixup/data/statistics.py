@@ -58,14 +58,7 @@ def statistics(dataset: Dataset) -> Statistics:
 
 
 def feature_set(dataset: Dataset) -> Tensor:
-    """The paper's feature set V: the distinct rows of ``x`` in the whole dataset, sorted.
-
-    Args:
-        dataset: A PyG dataset whose graphs have ``x``.
-
-    Returns:
-        The rows, shape ``[distinct, features]``.
-    """
+    """The paper's feature set V ``[distinct, features]``: the distinct rows of ``x``, sorted."""
     features = [graph.x for graph in dataset]
     if not features or any(x is None for x in features):
         raise InputError("A feature set needs graphs with node features, but there is no x.")

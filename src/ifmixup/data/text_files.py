@@ -150,7 +150,8 @@ def _members(archive: zipfile.ZipFile, path: Path, name: str) -> dict[str, _Memb
     members: dict[str, _Member] = {}
     for info in archive.infolist():
         file, match = info.filename, pattern.fullmatch(info.filename)
-        if _leaves_folder(file):
+        inside = PurePosixPath(file.replace("\\", "/"))
+        if inside.is_absolute() or ".." in inside.parts or re.match(r"[A-Za-z]:", file):
             raise DatasetError(f"{path} is refused: its member {file!r} points outside of the zip.")
         if match is None:
             continue
@@ -160,11 +161,6 @@ def _members(archive: zipfile.ZipFile, path: Path, name: str) -> dict[str, _Memb
             raise DatasetError(f"{path} is refused: it holds {name}_{match[1]}.txt twice.")
         members[match[1]] = (f"{path}: {file}", info.file_size, partial(archive.open, info))
     return members
-
-
-def _leaves_folder(member: str) -> bool:
-    path = PurePosixPath(member.replace("\\", "/"))
-    return path.is_absolute() or ".." in path.parts or bool(re.match(r"[A-Za-z]:", member))
 
 
 def _read(members: dict[str, _Member], path: Path) -> dict[str, TextFile]:

@@ -40,19 +40,15 @@ class Neighbours:
 
     @staticmethod
     def of(edge_index: Tensor, num_nodes: int) -> Neighbours:
-        """From any ``edge_index`` ``[2, E]``; an ``EdgeIndex`` sorted by column is not sorted
-        again.
-        """
-        is_sorted = isinstance(edge_index, EdgeIndex) and edge_index.is_sorted_by_col
+        """From any ``edge_index`` ``[2, E]``; an ``EdgeIndex`` sorted by column stays as it is."""
+        is_sorted, order = False, None
         if isinstance(edge_index, EdgeIndex):
-            edge_index = edge_index.as_tensor()
+            is_sorted, edge_index = edge_index.is_sorted_by_col, edge_index.as_tensor()
         source, target = edge_index
-        if is_sorted:
-            return Neighbours(starts_of(target, num_nodes), source, target)
-        target, order = target.sort(stable=True)
-        return Neighbours(
-            starts_of(target, num_nodes), source.index_select(0, order), target, order
-        )
+        if not is_sorted:
+            target, order = target.sort(stable=True)
+            source = source.index_select(0, order)
+        return Neighbours(starts_of(target, num_nodes), source, target, order)
 
     @staticmethod
     def mirrored(edge_index: Tensor, num_nodes: int) -> Neighbours:
@@ -89,9 +85,8 @@ class Neighbours:
         if self.is_undirected:
             return self
         source, order = self.source.sort(stable=True)
-        return Neighbours(
-            starts_of(source, self.num_nodes), self.target.index_select(0, order), source, order
-        )
+        target = self.target.index_select(0, order)
+        return Neighbours(starts_of(source, self.num_nodes), target, source, order)
 
 
 def widened(values: Tensor) -> Tensor:
@@ -115,13 +110,9 @@ def weighted_sum(
     .. math::
         s_i \cdot \mathbf{h}_i + \sum_{j \in \mathcal{N}(i)} e(i, j) \cdot \mathbf{h}_j
 
-    One sparse product: no message is ever stored. Gradients reach ``h`` and both weights.
-
-    Args:
-        h: Node representations ``[N, F]``.
-        neighbours: The edges.
-        edge_weight: :math:`e` ``[E]`` in the order of ``neighbours``; None: 1.
-        self_weight: :math:`s` ``[N, 1]`` or ``[1]``; None: 0.
+    One sparse product: no message is ever stored. Gradients reach ``h`` ``[N, F]`` and both
+    weights: :math:`e` ``[E]`` in the order of ``neighbours``, by default 1, and :math:`s`
+    ``[N, 1]`` or ``[1]``, by default 0.
     """
     # torch.compile cannot trace the cached edges that gradients flow along; it takes torch's own.
     if torch.is_grad_enabled() and not torch.compiler.is_compiling():

@@ -30,20 +30,13 @@ def weighted_softmax(score: Tensor, edge_weight: Tensor, target: Tensor, num_nod
     weight = edge_weight.unsqueeze(-1)
     # The largest score of the edges that count. Among the others may be a larger one, which would
     # make all that count underflow.
-    top = (
-        score.new_full((num_nodes, score.size(1)), -math.inf)
-        .scatter_reduce(
-            0,
-            target.unsqueeze(-1).expand_as(score),
-            score.detach().masked_fill(weight == 0, -math.inf),
-            "amax",
-        )
-        .index_select(0, target)
-    )
+    counting = score.detach().masked_fill(weight == 0, -math.inf)
+    top = score.new_full((num_nodes, score.size(1)), -math.inf)
+    top = top.scatter_reduce(0, target.unsqueeze(-1).expand_as(score), counting, "amax")
     # Only an edge of weight 0 can lie above its top. The bound keeps exp finite there, because of
     # which 0 · exp is 0; below it, the gradient towards the zero weight is exact.
     bound = math.log(torch.finfo(score.dtype).max) / 2
-    share = weight * (score - top).clamp(max=bound).exp()
+    share = weight * (score - top.index_select(0, target)).clamp(max=bound).exp()
     return share / sum_at(share, target, num_nodes).index_select(0, target)
 
 
@@ -131,7 +124,7 @@ class GATConv(_AttentionConv):
         \mathbf{a}_t^\top W \mathbf{h}_i + \mathbf{a}_s^\top W \mathbf{h}_j) \right)
 
     On weights of 1 it is :class:`torch_geometric.nn.GATConv`, with the same parameters. The
-    self-loop has weight 1, whatever weight a self-loop of the graph's own has.
+    self-loop has weight 1: one that the graph already has is replaced, whatever its weight.
 
     A ``torch_geometric.nn.Sequential`` gives arguments by position only: there, write
     ``(conv.prepare, "x, edge_index, edge_weight -> edges"), (conv, "x, edges -> x")``.
@@ -206,17 +199,9 @@ class _AttentionModel(GraphModel):
                 f"hidden_channels={hidden_channels} cannot be shared out among heads={heads}. "
                 "Choose heads that divide hidden_channels."
             )
-        self.heads = heads  # of the layers, which are made in the next line
-        super().__init__(
-            in_channels,
-            hidden_channels,
-            num_layers,
-            out_channels,
-            dropout=dropout,
-            readout=readout,
-            norm=norm,
-            jk=jk,
-        )
+        self.heads = heads  # of the layers, which the base makes
+        sizes = in_channels, hidden_channels, num_layers, out_channels
+        super().__init__(*sizes, dropout=dropout, readout=readout, norm=norm, jk=jk)
 
     def init_conv(self, in_channels: int, out_channels: int) -> _AttentionConv:
         """Heads that share out the width."""
@@ -225,20 +210,10 @@ class _AttentionModel(GraphModel):
 
 @MODELS.register("gat", hidden_channels=64, num_layers=5, dropout=0.5)
 class GAT(_AttentionModel):
-    r"""Graph attention that reads edge weights.
+    """Graph attention that reads edge weights, in layers of :class:`GATConv`.
 
-    .. math::
-        \mathbf{h}^k_i = \sigma \left( \sum_{j \in \mathcal{N}(i) \cup \{i\}}
-        \alpha_{ij} W^k \mathbf{h}^{k-1}_j \right), \quad
-        \alpha_{ij} \propto e(i,j) \exp \left( \mathrm{LeakyReLU}(
-        \mathbf{a}_t^\top W^k \mathbf{h}^{k-1}_i + \mathbf{a}_s^\top W^k \mathbf{h}^{k-1}_j)
-        \right)
-
-    With weight 1 this is the ordinary layer; an edge of weight 0 counts as absent.
-    :math:`\mathcal{N}(i) \cup \{i\}` holds node :math:`i` once, with weight 1: a self-loop that
-    the graph already has is replaced, whatever its weight.
-
-    The arguments are those of :class:`GraphModel`, and one more.
+    With weight 1 this is the ordinary layer; an edge of weight 0 counts as absent. The arguments
+    are those of :class:`GraphModel`, and one more.
 
     Args:
         heads: The number of attention heads, which share out ``hidden_channels``.
@@ -249,15 +224,9 @@ class GAT(_AttentionModel):
 
 @MODELS.register("gatv2", hidden_channels=64, num_layers=5, dropout=0.5)
 class GATv2(_AttentionModel):
-    r"""Graph attention whose ranking of the neighbours depends on the node, with edge weights.
+    """Graph attention whose ranking of the neighbours depends on the node, with edge weights.
 
-    .. math::
-        \mathbf{h}^k_i = \sigma \left( \sum_{j \in \mathcal{N}(i) \cup \{i\}}
-        \alpha_{ij} W_s^k \mathbf{h}^{k-1}_j \right), \quad
-        \alpha_{ij} \propto e(i,j) \exp \left( \mathbf{a}^\top \mathrm{LeakyReLU}(
-        W_t^k \mathbf{h}^{k-1}_i + W_s^k \mathbf{h}^{k-1}_j) \right)
-
-    Weights, self-loops and arguments are as in :class:`~ifmixup.nn.GAT`.
+    It has layers of :class:`GATv2Conv`. Arguments are as in :class:`~ifmixup.nn.GAT`.
     """
 
     conv = GATv2Conv

@@ -24,7 +24,7 @@ class GCNConv(WeightedConv):
         \quad \hat{d}_i = 1 + \sum_{j \in \mathcal{N}(i)} e(i, j)
 
     Parameters and results are those of :class:`torch_geometric.nn.GCNConv`, except that a self-loop
-    of the graph's own has weight 1 whatever it was given.
+    of the graph's own has weight 1 whatever it was given. The degree counts incoming edges.
 
     Args:
         in_channels: The width of ``x``, or -1 to read it off the first input.
@@ -79,15 +79,10 @@ class GCNConv(WeightedConv):
 
 @MODELS.register("gcn", hidden_channels=64, num_layers=5, dropout=0.5)
 class GCN(GraphModel):
-    r"""Graph convolutions with edge weights, and a skip connection around each.
+    r"""Graph convolutions (:class:`GCNConv`) with edge weights, and a skip connection around each.
 
     .. math::
-        \mathbf{h}^{k}_i = \sigma \left( W^k \sum_{j \in \mathcal{N}(i) \cup \{i\}}
-        \frac{e(i,j)}{\sqrt{\hat{d}_j \hat{d}_i}} \mathbf{h}^{k-1}_{j} \right) + \mathbf{h}^{k-1}_i,
-        \quad \hat{d}_i = 1 + \sum_{j \in \mathcal{N}(i)} e(i, j)
-
-    :math:`\mathcal{N}(i) \cup \{i\}` holds node :math:`i` once, with weight 1: a self-loop that
-    the graph already has is replaced, whatever its weight. The degree counts incoming edges.
+        \mathbf{h}^{k} = \sigma(\mathrm{conv}(\mathbf{h}^{k-1})) + \mathbf{h}^{k-1}
 
     The arguments are those of :class:`GraphModel`.
     """

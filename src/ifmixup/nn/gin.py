@@ -113,16 +113,10 @@ def _in_channels(module: torch_nn.Module) -> int:
 
 @MODELS.register("gin", hidden_channels=64, num_layers=5, dropout=0.5)
 class GIN(GraphModel):
-    r"""Graph isomorphism layers with edge weights.
+    """Graph isomorphism layers (:class:`GINConv`) with edge weights.
 
-    .. math::
-        \mathbf{h}^{k}_i = \text{MLP}^{k} \left( (1 + \epsilon^{k}) \cdot \mathbf{h}_i^{k-1}
-        + \sum_{j \in \mathcal{N}(i)} e(i, j) \cdot \mathbf{h}_j^{k-1} \right)
-
-    A self-loop is an edge like any other, as it is for PyG.
-
-    The arguments are those of :class:`GraphModel`, with batch norm also inside every MLP, and one
-    more.
+    A self-loop is an edge like any other, as it is for PyG. The arguments are those of
+    :class:`GraphModel`, with batch norm also inside every MLP, and one more.
 
     Args:
         edge_dim: The width of ``edge_attr``, which the model then needs (GINE); ``None`` for none.
@@ -141,17 +135,9 @@ class GIN(GraphModel):
         jk: Jump = "last",
         edge_dim: int | None = None,
     ) -> None:
-        self.edge_dim = edge_dim  # of the layers, which are made in the next line
-        super().__init__(
-            in_channels,
-            hidden_channels,
-            num_layers,
-            out_channels,
-            dropout=dropout,
-            readout=readout,
-            norm=norm,
-            jk=jk,
-        )
+        self.edge_dim = edge_dim  # of the layers, which the base makes
+        sizes = in_channels, hidden_channels, num_layers, out_channels
+        super().__init__(*sizes, dropout=dropout, readout=readout, norm=norm, jk=jk)
 
     def init_conv(self, in_channels: int, out_channels: int) -> GINConv:
         """An MLP of two layers; batch norm, inside it and after it, takes a bias away again."""

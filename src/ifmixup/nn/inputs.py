@@ -230,7 +230,7 @@ def check_nodes(
             f"batch is {shape_of(batch)}, but needs one graph number for each of the "
             f"{x.size(0)} nodes."
         )
-    _check_weights("node_weight", node_weight, f"{x.size(0)} nodes.", x.size(0))
+    _check_weights("node_weight", node_weight, x.size(0), "nodes.")
 
 
 def check_edges(
@@ -265,8 +265,8 @@ def check_edges(
         raise InputError(f"edge_index is {shape_of(edge_index)}, but needs the shape [2, E].")
     else:
         num_edges = edge_index.size(1)
-    hint = " (The batch vector is a model's fourth argument.)"
-    _check_weights("edge_weight", edge_weight, f"{num_edges} edges.{hint}", num_edges)
+    hint = "edges. (The batch vector is a model's fourth argument.)"
+    _check_weights("edge_weight", edge_weight, num_edges, hint)
     if edge_attr is None:
         if edge_dim is not None:
             raise InputError(
@@ -285,9 +285,10 @@ def check_edges(
         )
 
 
-def _check_weights(name: str, weight: Tensor | None, of_what: str, count: int) -> None:
+def _check_weights(name: str, weight: Tensor | None, count: int, of_what: str) -> None:
+    # The count goes into a text only if it is wrong: torch.compile would take it as a constant.
     if weight is not None and (weight.shape != (count,) or not weight.is_floating_point()):
         raise InputError(
             f"{name} is {shape_of(weight)}, but needs one floating-point weight for each of the "
-            f"{of_what}"
+            f"{count} {of_what}"
         )

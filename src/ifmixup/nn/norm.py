@@ -10,15 +10,9 @@ from torch.nn import functional as F
 
 from ifmixup.nn.aggregate import widened
 
-MOMENTUM = 0.1  # what a step counts in the running statistics; torch's value
-
 
 class NodeWeight:
-    r"""Node weights, and what every batch norm of a forward pass needs of them.
-
-    Args:
-        weight: :math:`w` ``[N]``, from 0 for a node that is absent to 1 for a whole one.
-    """
+    """Node weights ``[N]``, from 0 to 1, and what every batch norm of a pass needs of them."""
 
     def __init__(self, weight: Tensor) -> None:
         self.weight = weight
@@ -84,7 +78,7 @@ class BatchNorm(nn.BatchNorm1d):
     num_batches_tracked: Tensor
     _node_weight: NodeWeight | None = None  # set by weigh_nodes
 
-    def __init__(self, channels: int, eps: float = 1e-5, momentum: float | None = MOMENTUM) -> None:
+    def __init__(self, channels: int, eps: float = 1e-5, momentum: float | None = 0.1) -> None:
         super().__init__(channels, eps=eps, momentum=momentum)
 
     def forward(self, x: Tensor, node_weight: Tensor | None = None) -> Tensor:
@@ -98,19 +92,9 @@ class BatchNorm(nn.BatchNorm1d):
                 return self._weighted(x, weight)
         momentum = self.momentum
         if momentum is None:
-            momentum = 0.0
-            if use_batch:
-                momentum = 1 / float(self.num_batches_tracked.add_(1))
-        return F.batch_norm(
-            x,
-            self.running_mean,
-            self.running_var,
-            self.weight,
-            self.bias,
-            training=use_batch,
-            momentum=momentum,
-            eps=self.eps,
-        )
+            momentum = 1 / float(self.num_batches_tracked.add_(1)) if use_batch else 0.0
+        parts = self.running_mean, self.running_var, self.weight, self.bias
+        return F.batch_norm(x, *parts, training=use_batch, momentum=momentum, eps=self.eps)
 
     def _weighted(self, x: Tensor, node_weight: NodeWeight) -> Tensor:
         weight, step, counts = self.weight, self.momentum, node_weight.counts
@@ -192,9 +176,7 @@ class weigh_nodes:
         with ifmixup.nn.weigh_nodes(self.mlp, node_weight):
             h = self.mlp(h)
 
-    Args:
-        module: The module that is called in the block.
-        node_weight: ``[N]``, or None, which does nothing.
+    Weights are ``[N]``, or None, which does nothing.
     """
 
     def __init__(self, module: nn.Module, node_weight: Tensor | NodeWeight | None) -> None:

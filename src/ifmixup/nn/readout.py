@@ -55,18 +55,12 @@ def global_mean_pool(
 
     It is 0 where a graph has no nodes. The arguments are those of :func:`global_add_pool`.
     """
-    if batch is None and node_weight is None:
-        return x.mean(dim=0, keepdim=True)
     size = num_graphs(batch, size)
     total = global_add_pool(x, batch, size, node_weight=node_weight, scaled=scaled)
-    if node_weight is None:
-        assert batch is not None
-        # Counted in integers: in bfloat16, 256 + 1 is 256.
-        return total / sum_at(torch.ones_like(batch), batch, size).clamp(min=1).unsqueeze(-1)
-    wide = widened(node_weight)
-    count = wide.sum().view(1) if batch is None else sum_at(wide, batch, size)
-    count = torch.where(count > 0, count, 1).unsqueeze(-1)
-    return (total / count).to(x.dtype)
+    # Nodes are counted in integers: in bfloat16, 256 + 1 is 256.
+    whole = torch.ones(len(x), dtype=torch.long, device=x.device)
+    count = global_add_pool(whole if node_weight is None else widened(node_weight), batch, size)
+    return (total / torch.where(count > 0, count, 1).unsqueeze(-1)).to(x.dtype)
 
 
 def global_max_pool(

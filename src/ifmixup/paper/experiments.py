@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ifmixup.data import NAMES
-from ifmixup.errors import unknown_name
+from ifmixup.errors import known_name
 
 # The rows of the paper's tables; ifmixup itself has more methods.
 METHODS = ("none", "ifmixup", "mixup_graph", "drop_edge", "drop_node", "attribute_masking")
@@ -216,6 +216,4 @@ EXPERIMENTS = {
 
 def find(name: str) -> Experiment:
     """The experiment called ``name``."""
-    if name not in EXPERIMENTS:
-        raise unknown_name("experiment", name, EXPERIMENTS)
-    return EXPERIMENTS[name]
+    return EXPERIMENTS[known_name("experiment", name, EXPERIMENTS)]

@@ -14,7 +14,7 @@ import torch
 
 from ifmixup.components import resolve
 from ifmixup.data import load
-from ifmixup.errors import InputError, unknown_name
+from ifmixup.errors import InputError, known_name
 from ifmixup.paper.experiments import EXPERIMENTS, Experiment, Variant, find
 from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine, Task
@@ -60,9 +60,7 @@ SCALES = {
 
 def scale_of(name: str) -> Scale:
     """The scale called ``name``."""
-    if name not in SCALES:
-        raise unknown_name("scale", name, SCALES)
-    return SCALES[name]
+    return SCALES[known_name("scale", name, SCALES)]
 
 
 @dataclass(frozen=True)
@@ -105,8 +103,7 @@ def plan(
             ``weight_decay``. What a variant itself changes goes first.
     """
     changes = changes or {}
-    if search not in SEARCHES:
-        raise unknown_name("search", search, SEARCHES)
+    known_name("search", search, SEARCHES)
     chosen = list(EXPERIMENTS.values()) if "all" in names else [find(name) for name in names]
     wanted = list(dict.fromkeys(name for each in chosen for name in each.datasets))
     for name in datasets or ():
@@ -116,8 +113,7 @@ def plan(
             )
     known = list(dict.fromkeys(each.name for one in chosen for each in one.variants))
     for name in variants or ():
-        if name not in known:
-            raise unknown_name("variant", name, known)
+        known_name("variant", name, known)
     _check_changes(changes, chosen)
     data: dict[str, tuple[PackedDataset, Splits]] = {}
     studies = []
@@ -133,15 +129,10 @@ def plan(
             wanted_protocols = [experiment.protocol] if experiment.protocol else protocols
             for protocol in dict.fromkeys(wanted_protocols):
                 for variant in mine:
+                    how = "grid" if experiment.grid else search
                     trial = make_trial(
                         *data[name],
-                        _candidates(
-                            variant,
-                            data[name][0],
-                            scale.epochs,
-                            "grid" if experiment.grid else search,
-                            changes,
-                        ),
+                        _candidates(variant, data[name][0], scale.epochs, how, changes),
                         protocol=protocol,
                         seed=seed + variant.seed,
                         name=variant.name,

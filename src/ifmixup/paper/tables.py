@@ -60,15 +60,12 @@ def lines(comparison: Comparison) -> list[Line]:
     rows = {id(row.trial): row for row in comparison.rows}
     of_paper = experiment_of(comparison.study)
     printed = {} if of_paper is None else published(of_paper.name)
+    # The paper prints one number for ifMixup, which we compare with both of its readings.
+    names = {WHOLE_NODES: "ifmixup"}
     return [
-        Line(trial, rows.get(id(trial)), printed.get((trial.dataset, _printed_name(trial.name))))
-        for trial in comparison.study.trials
+        Line(t, rows.get(id(t)), printed.get((t.dataset, names.get(t.name, t.name))))
+        for t in comparison.study.trials
     ]
-
-
-def _printed_name(variant: str) -> str:
-    """The paper prints one number for ifMixup, which we compare with both of its readings."""
-    return "ifmixup" if variant == WHOLE_NODES else variant
 
 
 def study_table(comparison: Comparison) -> Table:

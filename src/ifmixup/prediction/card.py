@@ -11,6 +11,7 @@ from ifmixup.components import ClassSpec
 from ifmixup.prediction.model_file import ModelFile, count_of, read_model_file
 from ifmixup.safe_io import printable
 from ifmixup.training.task import TITLES
+from ifmixup.values import listed
 
 TASKS = {
     "classes": "one class per graph",
@@ -72,7 +73,6 @@ def card_text(card: dict[str, Any]) -> str:
     """A model card as text to read."""
     data, settings = card["data"], card["settings"]
     names = card["names"] or [str(number) for number in range(card["outputs"])]
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     lines = {
         "Model": f"{_class_text(card['model'])}, {_or_unknown(card['parameters'])} parameters",
         "Method": _class_text(card["method"]),
@@ -80,7 +80,7 @@ def card_text(card: dict[str, Any]) -> str:
         f"{_or_unknown(data['graphs'])} graphs, {data['features']} node features",
         "Task": f"{card['task']}: {TASKS[card['task']]}",
         "Classes" if card["task"] == "classes" else "Columns": f"{len(names)}: "
-        f"{', '.join(names[:_SHOWN])}{more}",
+        f"{listed(names, _SHOWN)}",
         "Measured": measured_sentence(card),
         "Trained": f"{card['epochs']} of {settings['epochs']} epochs"
         + _ending(card)

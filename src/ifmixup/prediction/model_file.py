@@ -35,13 +35,7 @@ from ifmixup.training.settings import Settings
 
 @dataclass(frozen=True)
 class ModelFile:
-    """What a model file holds, checked: see :class:`~ifmixup.training.checkpoint.Checkpoint`.
-
-    Attributes:
-        epochs: How many epochs it was trained.
-        chosen: The epoch of the weights, where validation graphs chose it.
-        network: The model itself, on the CPU, where it is one of ifmixup.
-    """
+    """What a model file holds, checked: see :class:`~ifmixup.training.checkpoint.Checkpoint`."""
 
     path: Path
     about: dict[str, Any]
@@ -51,9 +45,9 @@ class ModelFile:
     method: ClassSpec
     weights: dict[str, Tensor]
     scaling: Scaling
-    epochs: int
-    chosen: int | None = None
-    network: nn.Module | None = None
+    epochs: int  # that it was trained
+    chosen: int | None = None  # the epoch of the weights, where validation graphs chose it
+    network: nn.Module | None = None  # on the CPU, where the model is one of ifmixup
 
     def build(self, model: Any = None) -> nn.Module:
         """The model with its weights, on the CPU.

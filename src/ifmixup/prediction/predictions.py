@@ -23,17 +23,11 @@ _JSON_NAMES = {"classes": "probabilities", "labels": "probabilities", "values": 
 
 @dataclass(frozen=True)
 class Prediction:
-    """The prediction of one row.
-
-    Attributes:
-        id: The row's identifier.
-        output: C probabilities, T probabilities or T values; None where the row has no graph.
-        problem: Why there is no output, or what makes it doubtful.
-    """
+    """The prediction of one row."""
 
     id: str
-    output: list[float] | None
-    problem: str | None = None
+    output: list[float] | None  # C or T probabilities, or T values; None where there is no graph
+    problem: str | None = None  # why there is no output, or what makes it doubtful
 
     @property
     def best(self) -> int | None:
@@ -81,8 +75,7 @@ def save_predictions(
     ``output`` is a file, which is replaced when all is written, or ``-`` for standard output;
     ``names`` are those of the classes or columns.
 
-    Returns:
-        The number of rows, and the number of those without a prediction.
+    Returned are the number of rows, and of those without a prediction.
     """
     count = failed = 0
     # The first one before anything is written: it shows most that can be wrong with a source.

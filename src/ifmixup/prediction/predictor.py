@@ -26,6 +26,7 @@ from ifmixup.training.run import choose_device
 from ifmixup.training.scaling import Scaling
 from ifmixup.training.settings import Settings
 from ifmixup.training.trainer import Trainer
+from ifmixup.values import listed
 
 BATCH_SIZE = 256  # graphs
 
@@ -248,9 +249,7 @@ class Predictor:
         """What the model was trained on, as a sentence for messages."""
         told = f"It was trained on {self.data['name']}, with {self.data['num_features']} features"
         if self.encoder is not None:
-            names = self.encoder.feature_names
-            more = f", and {len(names) - 10} more" if len(names) > 10 else ""
-            told += f" ({', '.join(names[:10])}{more})"
+            told += f" ({listed(self.encoder.feature_names)})"
         return f"{printable(told, 500)}. Prepare these graphs as those were."
 
 

@@ -38,19 +38,12 @@ class Section:
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of a table.
-
-    Attributes:
-        text: The text.
-        classes: CSS classes: constants of ours, never text from a file.
-        tint: How strongly it is coloured, from 0 to 1.
-        columns: How many columns it spans.
-    """
+    """An entry of a table."""
 
     text: str
-    classes: str = ""
-    tint: float | None = None
-    columns: int = 1
+    classes: str = ""  # of CSS: constants of ours, never text from a file
+    tint: float | None = None  # how strongly it is coloured, from 0 to 1
+    columns: int = 1  # that it spans
 
 
 def escape(text: str) -> Html:

@@ -110,7 +110,7 @@ def _traces(series: Series) -> Iterable[dict[str, Any]]:
         }
     else:
         is_mean = series.kind == "mean"
-        reach = _reach(series, series.x) if is_mean else {"visible": False}
+        reach = _reach(series, series.x)
         symbol = "diamond" if is_mean else "circle"
         yield {
             **common,

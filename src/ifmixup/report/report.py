@@ -1,30 +1,24 @@
-"""The report of studies: a page, and the same tables and figures as files."""
+"""The report of studies: one page for a browser, and its tables and figures as files."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
+from string import Template
 
 from ifmixup.errors import InputError, import_extra
 from ifmixup.paper.tables import main_table, study_table
-from ifmixup.report.charts import (
-    calibration,
-    figure_bars,
-    graph_sizes,
-    learning_curves,
-    paired_dots,
-)
+from ifmixup.report import charts
+from ifmixup.report.chart import Grid
 from ifmixup.report.explorer import explorer
-from ifmixup.report.html import Section, slug
+from ifmixup.report.html import Html, Section, element, escape, json_script, legend, plot, slug
 from ifmixup.report.matplotlib_chart import draw
-from ifmixup.report.origin import origin
-from ifmixup.report.page import page
+from ifmixup.report.plotly_chart import figure
 from ifmixup.report.save import save_figure, save_text
 from ifmixup.report.studies import Studies, gather
-from ifmixup.report.tables import statistics, study_section, summary, unknown_section
-
-_UNDER_A_TABLE = (figure_bars, paired_dots, learning_curves, calibration)
+from ifmixup.report.tables import origin, statistics, study_section, summary, unknown_section
 
 
 def report(
@@ -61,25 +55,76 @@ def sections(studies: Studies) -> list[Section]:
     """The sections of the page."""
     found = [unknown_section(studies), summary(studies)]
     for shown in studies.shown:
-        below = [make(shown) for make in _UNDER_A_TABLE]
+        below = [charts.figure_bars(shown), charts.paired_dots(shown)]
+        below += [charts.learning_curves(shown), charts.calibration(shown)]
         found.append(replace(study_section(shown), below=[part for part in below if part]))
-    found += [statistics(studies), graph_sizes(studies), explorer(), origin(studies)]
+    found += [statistics(studies), charts.graph_sizes(studies), explorer(), origin(studies)]
     return [section for section in found if section is not None]
+
+
+def page(title: str, lead: str, sections: Sequence[Section]) -> str:
+    """The page: a title, a paragraph under it, and sections."""
+    offline = import_extra("plotly.offline", "report")
+    bodies, contents = [], []
+    for section in sections:
+        name = slug(section.name)
+        parts = [element("h2", section.title), *_parts(section, name)]
+        links = []
+        for number, each in enumerate(section.below):
+            own = f"{name}-{number + 1}"
+            parts += [element("h3", each.title, id=own), *_parts(each, own)]
+            links.append(element("li", element("a", each.title, href=f"#{own}")))
+        bodies.append(element("section", *parts, id=name))
+        inner = element("ol", *links) if links else Html("")
+        contents.append(element("li", element("a", section.title, href=f"#{name}"), inner))
+    template = Template(_file("page.html"))
+    return template.substitute(
+        title=escape(title or "report"),
+        lead=escape(lead),
+        style=_file("page.css"),
+        plotly=offline.get_plotlyjs().replace("</script", "<\\/script"),
+        contents=element("ol", *contents),
+        body="\n".join(bodies),
+        script=_file("page.js"),
+    )
+
+
+def _parts(section: Section, name: str) -> list[Html]:
+    return [
+        _grid(part, f"{name}-{index}") if isinstance(part, Grid) else part
+        for index, part in enumerate(section.parts)
+    ]
+
+
+def _grid(grid: Grid, name: str) -> Html:
+    """Panels side by side, as many as there is room for, under one legend."""
+    panels = []
+    for index, panel in enumerate(grid.panels):
+        own, values = f"plot-{name}-{index}", figure(panel)
+        data = json_script(values, class_="figure", data_of=own)
+        label = f"{panel.title}: {panel.y_label} {panel.x_label}"
+        height = f"min-height:{values['layout']['height']}px"
+        panels.append(plot(panel.title, own, data, aria_label=label, style=height))
+    about = element("p", grid.title, class_="about")
+    return Html(about + legend(grid.legend().items()) + element("div", *panels, class_="panels"))
+
+
+def _file(name: str) -> str:
+    return files("ifmixup.report").joinpath(name).read_text(encoding="utf-8")
 
 
 def save_tables(studies: Studies, folder: Path) -> list[Path]:
     """Write the table of each study as Markdown and LaTeX, and the main table of the paper."""
-    written = []
+    texts = {}
     main = main_table([shown.comparison for shown in studies.shown])
     if main is not None:
-        written.append(folder / "main.md")
-        save_text(replace(main, title="Without and with ifMixup").markdown(), written[-1])
+        texts["main.md"] = replace(main, title="Without and with ifMixup").markdown()
     for shown in studies.shown:
         made = replace(study_table(shown.comparison), title=shown.title)
-        for ending, text in ((".md", made.markdown()), (".tex", made.latex())):
-            written.append(folder / f"{shown.name}{ending}")
-            save_text(text, written[-1])
-    return written
+        texts |= {f"{shown.name}.md": made.markdown(), f"{shown.name}.tex": made.latex()}
+    for name, text in texts.items():
+        save_text(text, folder / name)
+    return [folder / name for name in texts]
 
 
 def _lead(studies: Studies) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -86,21 +87,13 @@ class ShownStudy:
 
 @dataclass(frozen=True)
 class Studies:
-    """What was read of the folders.
+    """What was read of the folders."""
 
-    Attributes:
-        shown: The studies, the paper's experiments in the paper's order first.
-        unknown: What is known of folders that have runs, but no study.
-        names: The names of the folders, without their paths.
-        notes: What else must be said.
-        command: The command of the report.
-    """
-
-    shown: Sequence[ShownStudy]
-    unknown: Sequence[str] = ()
-    names: Sequence[str] = ()
-    notes: Sequence[str] = ()
-    command: str = ""
+    shown: Sequence[ShownStudy]  # the paper's experiments in the paper's order first
+    unknown: Sequence[str] = ()  # what is known of folders that have runs, but no study
+    names: Sequence[str] = ()  # of the folders, without their paths
+    notes: Sequence[str] = ()  # what else must be said
+    command: str = ""  # of the report
 
     @property
     def of_paper(self) -> bool:
@@ -180,12 +173,9 @@ def _names(comparisons: Sequence[Comparison]) -> list[str]:
     """A name per study for links and files: a number is added to one that occurs again."""
     found: list[str] = []
     for each in comparisons:
-        name = start = slug(each.study.name)
-        number = 1
-        while name in found:
-            number += 1
-            name = f"{start}-{number}"
-        found.append(name)
+        start = slug(each.study.name)
+        names = (start if number == 1 else f"{start}-{number}" for number in count(1))
+        found.append(next(name for name in names if name not in found))
     return found
 
 

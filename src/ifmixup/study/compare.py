@@ -12,7 +12,7 @@ from torch_geometric.data import Data
 
 from ifmixup.components import Component, resolve_all
 from ifmixup.data import load
-from ifmixup.errors import InputError, unknown_name
+from ifmixup.errors import InputError, known_name
 from ifmixup.safe_io import folder_name
 from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine
@@ -93,8 +93,7 @@ def compare(
     """
     if type(seed) is not int or not 0 <= seed < 2**63:
         raise InputError(f"seed must be a whole number from 0 to 2**63 - 1; got {seed!r}.")
-    if search not in SEARCHES:
-        raise unknown_name("search", search, SEARCHES)
+    known_name("search", search, SEARCHES)
     if search == "halving" and grid is None:
         raise InputError("A search needs a grid to search: give grid='paper', or one of your own.")
     if engine is not None and workers is not None:

@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ifmixup.errors import import_extra, unknown_name
+from ifmixup.errors import import_extra, known_name
 from ifmixup.safe_io import atomically, printable, printable_lines
 from ifmixup.study.protocols import Pair, Reading, read
 from ifmixup.study.record import Record
@@ -37,6 +37,8 @@ OPTIMISTIC = (
     "optimistic: the paper's protocol chooses the epoch, and the setting where there are several, "
     "on the test folds themselves, so these numbers tend to be too good."
 )
+
+_NAMES = ("dataset", "name", "model", "method", "protocol")
 
 
 @dataclass(frozen=True)
@@ -98,10 +100,8 @@ class Row:
         return metric_text(self.metric, value, self.reading.mean, sign=sign)
 
     def score_text(self, *, over_repeats: bool = False) -> str:
-        """Mean and standard deviation over folds, with a star if optimistic.
-
-        Args:
-            over_repeats: The deviation is over repeats, as the paper's, if there are several.
+        """Mean and standard deviation over folds, or over repeats where that is asked for and there
+        are several, as the paper's; with a star if optimistic.
         """
         std = self.reading.std_over_repeats if over_repeats else math.nan
         std = self.reading.std_over_folds if math.isnan(std) else std
@@ -118,11 +118,7 @@ class Row:
         """Everything, unrounded, with None for what is not known."""
         found = self.difference
         values: dict[str, Any] = {
-            "dataset": self.trial.dataset,
-            "name": self.trial.name,
-            "model": self.trial.model,
-            "method": self.trial.method,
-            "protocol": self.trial.protocol,
+            **{name: getattr(self.trial, name) for name in _NAMES},
             "metric": self.metric,
             "mean": self.reading.mean,
             "std_folds": self.reading.std_over_folds,
@@ -210,17 +206,22 @@ class Comparison:
 
     def table(self, format: str = "text") -> str:
         """The table as ``text``, ``csv``, ``markdown``, ``latex`` or ``json``."""
-        if format not in FORMATS:
-            raise unknown_name("format", format, FORMATS)
+        known_name("format", format, FORMATS)
+        from rich.console import Console
+
+        stream = io.StringIO()
+        figures = [row.figures() for row in self.rows]
         if format == "text":
-            return self._text()
-        if format == "csv":
-            return self._csv()
-        if format == "json":
-            figures = [row.figures() for row in self.rows]
-            return json.dumps(figures, indent=1, ensure_ascii=False) + "\n"
-        made = self._table()
-        return made.markdown() if format == "markdown" else made.latex()
+            Console(file=stream, width=100, force_terminal=False).print(self.rich_table())
+        elif format == "csv":
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerows([*figures[:1], *(each.values() for each in figures)])
+        elif format == "json":
+            stream.write(json.dumps(figures, indent=1, ensure_ascii=False) + "\n")
+        else:
+            made = self._table()
+            stream.write(made.markdown() if format == "markdown" else made.latex())
+        return stream.getvalue()
 
     def to_dataframe(self) -> Any:
         """All figures, unrounded, as a ``pandas.DataFrame`` with one row per trial."""
@@ -299,22 +300,6 @@ class Comparison:
             cells += [row.difference_text(), row.verdict or ""] * compared
             rows.append((group, cells, ""))
         return grouped_table(columns, rows, printable_lines("\n".join(notes(self.rows))))
-
-    def _text(self) -> str:
-        from rich.console import Console
-
-        stream = io.StringIO()
-        Console(file=stream, width=100, force_terminal=False).print(self.rich_table())
-        return stream.getvalue()
-
-    def _csv(self) -> str:
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        figures = [row.figures() for row in self.rows]
-        if figures:
-            writer.writerow(figures[0])
-        writer.writerows(each.values() for each in figures)
-        return text.getvalue()
 
     def _table(self) -> Table:
         columns: dict[str, Callable[[Row], str]] = {

@@ -44,11 +44,8 @@ def import_runs(store: Store, path: Path) -> Imported:
     """Add the runs of a file or of another study; what is done already stays as it is.
 
     The file is not trusted: every value is checked, and a run's key must be that of its content.
-    Importing twice is the same as importing once.
-
-    Args:
-        store: Where to.
-        path: A ``.jsonl`` file that was exported, a ``runs.sqlite``, or the folder of a study.
+    Importing twice is the same as importing once. It is a ``.jsonl`` file that was exported, a
+    ``runs.sqlite``, or the folder of a study.
     """
     if not path.exists():
         raise InputError(f"There is nothing at {str(path)!r} to import.")
@@ -81,16 +78,10 @@ def import_runs(store: Store, path: Path) -> Imported:
 
 
 def export(records: Iterable[Record], path: Path) -> int:
-    """Write runs into a file, whole or not at all; an existing file is replaced.
+    """Write runs into a file, whole or not at all, and return how many; an old file is replaced.
 
-    Args:
-        records: The runs, such as :meth:`Store.records` gives.
-        path: Where to. ``.jsonl`` has everything of a run, curves too, and can be imported;
-            ``.csv`` and ``.parquet`` (which needs ``ifmixup[parquet]``) have one row per run and
-            no curves.
-
-    Returns:
-        How many runs were written.
+    ``.jsonl`` has everything of a run, curves too, and can be imported; ``.csv`` and ``.parquet``
+    (which needs ``ifmixup[parquet]``) have one row per run and no curves.
     """
     check_output(path)
     with explained(path), atomically(path) as unfinished:

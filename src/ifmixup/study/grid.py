@@ -49,12 +49,7 @@ def expand(settings: Settings, model: Component, method: Component, grid: Grid) 
     grid gives 48 settings for ``none``, 96 for ``drop_edge`` and 144 for ``ifmixup``. An option
     that model and method both have is set in both.
 
-    Args:
-        settings: All settings that the grid does not change.
-        model: The model with its options.
-        method: The method with its options.
-        grid: Lists of values by name. A name such as ``alpha,beta`` takes lists of pairs and
-            changes both together.
+    A name such as ``alpha,beta`` takes lists of pairs and changes both together.
     """
     checked = check_grid(grid)
     for component in (model, method):

@@ -29,13 +29,8 @@ _LEAST_EPOCHS = 10
 
 @dataclass(frozen=True)
 class Rung:
-    """One round: so many settings, each on so many folds for so many epochs.
-
-    Attributes:
-        settings: How many settings enter.
-        folds: How many folds of repeat 0 each is trained on; all folds of all repeats in the last.
-        epochs: How many epochs.
-        keep: How many go on. In the last rung all: among them the protocol chooses.
+    """One round: so many settings, each on so many folds of repeat 0 for so many epochs, and how
+    many go on. The last one has all folds of all repeats, and all go on: the protocol chooses.
     """
 
     settings: int
@@ -57,11 +52,6 @@ def rungs(settings: int, folds: int, epochs: int) -> list[Rung]:
     Of :math:`\eta = 3` settings one goes on. A rung that is followed by j others has
     :math:`epochs / \eta^j` epochs, at least 10. Where that would save nothing, there is only the
     full one.
-
-    Args:
-        settings: The size of the grid.
-        folds: The folds of a repeat.
-        epochs: The epochs of a full run.
     """
     following = 0 if settings == 1 else 1 if settings <= ETA else 2
     full = Rung(settings, folds, epochs, settings)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ifmixup.errors import InputError, unknown_name
+from ifmixup.errors import InputError, known_name
 from ifmixup.training.run import RunResult
 from ifmixup.training.task import best_epoch, signed, validation_score
 
@@ -25,9 +25,7 @@ def needs_validation(protocol: str) -> bool:
     """Whether the runs of a protocol keep validation graphs apart; ``paper`` and ``last`` train on
     them, and share their runs.
     """
-    if protocol not in PROTOCOLS:
-        raise unknown_name("protocol", protocol, PROTOCOLS)
-    return protocol == "holdout"
+    return known_name("protocol", protocol, PROTOCOLS) == "holdout"
 
 
 @dataclass(frozen=True)
@@ -110,10 +108,8 @@ def read(candidates: Sequence[Results], protocol: str, pairs: Collection[Pair]) 
     A fold where the metric is not defined, such as ROC-AUC where all graphs are of one class, has
     no score.
 
-    Args:
-        candidates: The finished runs of each setting of the grid, in the order that breaks ties.
-        protocol: ``holdout``, ``paper`` or ``last``.
-        pairs: Every (repeat, fold) that should be there.
+    The finished runs of each setting of the grid come in the order that breaks ties; ``pairs`` is
+    every (repeat, fold) that should be there.
     """
     there = [result for runs in candidates for result in runs.values()]
     if not there:

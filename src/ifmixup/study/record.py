@@ -17,15 +17,7 @@ from typing import Any
 from ifmixup.errors import InputError, StoreError
 from ifmixup.training.run import RunResult, versions
 from ifmixup.training.run_spec import RunSpec
-from ifmixup.values import (
-    as_dict,
-    as_list,
-    as_type,
-    decode_number,
-    encode_number,
-    same_names,
-    short,
-)
+from ifmixup.values import as_dict, decode_fields, encode_number, short
 
 STATUSES = ("done", "failed")
 MAX_CURVES = 256 * 1024**2
@@ -88,21 +80,17 @@ class Record:
             StoreError: If a value is missing, unknown, of the wrong type or out of range.
         """
         try:
-            same_names("the record", as_dict(values), _PARTS)
-            for name in ("key", "host", "finished_at"):
-                as_type(name, values[name], str)
-            as_type("error", values["error"], str | None)
-            for name, version in as_dict(values["versions"]).items():
-                as_type(f"the version of {name}", version, str)
-            status, result = values["status"], values["result"]
-            if status not in STATUSES or (status == "done") != (result is not None):
+            values = dict(as_dict(values))
+            status = values.pop("status", None)
+            found = decode_fields("the record", values, Record)
+            result = found["result"]
+            if status != ("failed" if result is None else "done"):
                 raise StoreError(f"the status {short(status)} does not go with what it has")
-            return Record(
-                RunSpec.of(values["spec"]),
-                None if result is None else _result(result),
-                finished_at=_utc(datetime.fromisoformat(values["finished_at"])),
-                **{name: values[name] for name in ("error", "versions", "host", "key")},
-            )
+            for seconds in () if result is None else (result.seconds, result.prepare_seconds):
+                if not 0 <= seconds < math.inf:
+                    raise StoreError(f"{seconds} is not a number of seconds")
+            finished_at = _utc(datetime.fromisoformat(found["finished_at"]))
+            return Record(**{**found, "finished_at": finished_at})
         except StoreError:
             raise
         # Values of an untrusted file: TypeError, OverflowError, RecursionError, ...
@@ -135,11 +123,7 @@ class Record:
 
     @staticmethod
     def of_row(row: Mapping[str, Any]) -> Record:
-        """The inverse of :meth:`to_row`; without the column ``curves`` there are no curves.
-
-        Raises:
-            StoreError: If the row is damaged.
-        """
+        """The inverse of :meth:`to_row`; without the column ``curves`` there are no curves."""
         try:
             result = None
             if row["status"] == "done":
@@ -156,24 +140,6 @@ class Record:
             raise
         except (ValueError, TypeError, RecursionError, zlib.error) as error:
             raise StoreError(f"{type(error).__name__}: {error}") from error
-
-
-def _result(values: Any) -> RunResult:
-    same_names("the result", as_dict(values), RunResult.__dataclass_fields__)
-    curves = as_dict(values["curves"])
-    return RunResult(
-        curves={name: list(map(decode_number, as_list(each))) for name, each in curves.items()},
-        metrics={name: decode_number(v) for name, v in as_dict(values["metrics"]).items()},
-        seconds=_seconds(values["seconds"]),
-        prepare_seconds=_seconds(values["prepare_seconds"]),
-    )
-
-
-def _seconds(value: Any) -> float:
-    found = decode_number(value)
-    if not 0 <= found < math.inf:
-        raise StoreError(f"{short(value)} is not a number of seconds")
-    return found
 
 
 def _utc(time: datetime) -> str:

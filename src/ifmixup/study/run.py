@@ -18,14 +18,8 @@ from ifmixup.training.run_spec import Fold, RunSpec
 
 
 class Runner:
-    """Executes the runs of studies on some datasets, each result stored as it comes.
-
-    Args:
-        store: Where runs are kept; one that is there is not run again.
-        engine: Where runs execute.
-        data: The datasets, with their folds.
-        retry_failed: Run again what failed before.
-        progress: Whether to show how far it is.
+    """Executes the runs of studies on some datasets with their folds, each result stored as it
+    comes. What is stored is not run again, but for runs that failed, with ``retry_failed``.
     """
 
     def __init__(
@@ -69,11 +63,7 @@ class Runner:
 
 
 def check_study(study: Study, data: Mapping[str, PackedDataset]) -> None:
-    """Check every model and method of a study on its data, by fingerprint, before the first run.
-
-    Raises:
-        IfmixupError: If a class cannot be built, called or trained.
-    """
+    """Check every model and method of a study on its data, by fingerprint, before the first run."""
     seen = set()
     for trial in study.trials:
         for each in trial.candidates:

@@ -91,7 +91,6 @@ def make_splits(data: PackedDataset, *, folds: int = 10, repeats: int = 1, seed:
     are drawn at random.
 
     Args:
-        data: The packed dataset.
         folds: The number of folds; each is the test fold once per repeat.
         repeats: How many times all graphs are shuffled anew and cut into folds.
         seed: Decides the shuffles.
@@ -125,7 +124,6 @@ def own_splits(data: PackedDataset, *, repeats: int = 1, seed: int = 0) -> Split
     """The dataset's own split, as a single fold.
 
     Args:
-        data: The packed dataset, which has a ``split``.
         repeats: How many times it is trained on; each time with draws of its own.
         seed: Decides which tenth of the training graphs validates, where the split does not say.
     """
@@ -145,12 +143,7 @@ def own_splits(data: PackedDataset, *, repeats: int = 1, seed: int = 0) -> Split
 
 
 def load_splits(path: str | os.PathLike[str], data: PackedDataset) -> Splits:
-    """Read splits that :meth:`Splits.save` or anyone else wrote; the file is not trusted.
-
-    Args:
-        path: The JSON file.
-        data: The dataset it must belong to.
-    """
+    """Read splits of ``data`` that :meth:`Splits.save` or anyone wrote; they are not trusted."""
     try:
         values = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
@@ -179,7 +172,13 @@ def _checked(values: Any, data: PackedDataset, source: str) -> Splits:
     tested: dict[tuple[int, int], int] = {}  # (repeat, graph) -> the fold that tests on it
     seen = set()
     for number, fold in enumerate(values["folds"]):
-        pair = _check_numbers(fold, f"{source}, entry {number} of 'folds'")
+        name = f"{source}, entry {number} of 'folds'"
+        if not isinstance(fold, dict):
+            raise InputError(f"{name} must be an object with repeat, fold, {', '.join(PARTS)}.")
+        for key in ("repeat", "fold"):
+            if type(fold.get(key)) is not int or not 0 <= fold[key] < 2**31:
+                raise InputError(f"{name}: {key!r} must be a number from 0; got {fold.get(key)!r}.")
+        pair = fold["repeat"], fold["fold"]
         name = f"{source}, repeat {pair[0]}, fold {pair[1]}"
         if pair in seen:
             raise InputError(f"{name} is there twice. Number the folds of a repeat 0, 1, 2 ...")
@@ -194,15 +193,6 @@ def _checked(values: Any, data: PackedDataset, source: str) -> Splits:
                 )
     folds = sorted(map(Fold.of, values["folds"]), key=lambda each: (each.repeat, each.fold))
     return Splits(values["dataset"], values["data"], values["seed"], tuple(folds))
-
-
-def _check_numbers(fold: Any, name: str) -> tuple[int, int]:
-    if not isinstance(fold, dict):
-        raise InputError(f"{name} must be an object with repeat, fold, {', '.join(PARTS)}.")
-    for key in ("repeat", "fold"):
-        if type(fold.get(key)) is not int or not 0 <= fold[key] < 2**31:
-            raise InputError(f"{name}: {key!r} must be a number from 0; got {fold.get(key)!r}.")
-    return fold["repeat"], fold["fold"]
 
 
 def _check_parts(fold: dict[str, Any], graphs: int, name: str) -> None:

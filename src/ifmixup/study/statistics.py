@@ -24,14 +24,9 @@ _FEWEST_DATASETS = 5
 
 @dataclass(frozen=True)
 class Difference:
-    """How much more of the metric a method has than ``none`` on the same folds.
-
-    Attributes:
-        mean: The mean difference.
-        low: The lower end of its 95 % interval; NaN where there is none.
-        high: The upper end.
-        p_value: Two-sided, of no difference; NaN where it cannot be known.
-        pairs: How many folds are behind it.
+    """How much more of the metric a method has than ``none`` on the same folds, on average; the
+    ends of its 95 % interval and the two-sided p-value of no difference, which are NaN where they
+    cannot be known; and the number of folds.
     """
 
     mean: float

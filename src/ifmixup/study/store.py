@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from ifmixup.errors import StoreError, unknown_name
+from ifmixup.errors import StoreError, known_name
 from ifmixup.study.record import STATUSES, Record
 
 FILE_NAME = "runs.sqlite"
@@ -68,10 +68,8 @@ class Store:
         self._connection = _connect(self.path, read_only=read_only)
 
     def add(self, record: Record) -> bool:
-        """Keep what became of a run, at once and for good.
-
-        Returns:
-            Whether something was stored: a run that is done stays as it is.
+        """Keep what became of a run, at once and for good; returns whether something was stored: a
+        run that is done stays as it is.
         """
         with explained(self.path):
             row = {**record.to_row(), "always": True}
@@ -91,8 +89,7 @@ class Store:
 
     def keys(self, status: str | None = None) -> set[str]:
         """The keys of all runs, or of those that are ``done`` or ``failed``."""
-        if status is not None and status not in STATUSES:
-            raise unknown_name("status", status, STATUSES)
+        known_name("status", "done" if status is None else status, STATUSES)
         with explained(self.path):
             found = self._connection.execute(
                 "SELECT key FROM runs WHERE ? IN (status, '')", (status or "",)
@@ -100,12 +97,7 @@ class Store:
             return {key for (key,) in found}
 
     def get(self, keys: Iterable[str], *, curves: bool = True) -> dict[str, Record]:
-        """Those of the runs ``keys`` that are there, by key.
-
-        Args:
-            keys: The runs' keys.
-            curves: False leaves the curves empty, which is faster.
-        """
+        """Those of the runs ``keys`` that are there, by key; without ``curves`` it is faster."""
         found: dict[str, Record] = {}
         wanted = iter(dict.fromkeys(keys))
         while some := list(islice(wanted, _AT_ONCE)):
@@ -114,14 +106,10 @@ class Store:
         return found
 
     def records(self, *, curves: bool = True, **wanted: str | int) -> Iterator[Record]:
-        """The runs that agree with everything that is given, sorted by what they are.
-
-        Args:
-            curves: False leaves the curves empty, which is faster.
-            **wanted: A ``dataset``, ``model``, ``method``, ``status``, ``repeat`` or ``fold``.
+        """The runs that agree with all that is ``wanted``, sorted by what they are: a ``dataset``,
+        ``model``, ``method``, ``status``, ``repeat`` or ``fold``. Without ``curves`` it is faster.
         """
-        if wanted.get("status", "done") not in STATUSES:
-            raise unknown_name("status", str(wanted["status"]), STATUSES)
+        known_name("status", str(wanted.get("status", "done")), STATUSES)
         where = " AND ".join(f"{name} = :{name}" for name in wanted) or "1"
         order = "ORDER BY dataset, model, method, repeat, fold, key"
         yield from self._records(f"{where} {order}", wanted, curves)

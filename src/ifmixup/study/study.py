@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ifmixup.components import ClassSpec
-from ifmixup.errors import InputError, StoreError, unknown_name
+from ifmixup.errors import InputError, StoreError, known_name
 from ifmixup.safe_io import atomically
 from ifmixup.study.protocols import Pair, needs_validation
 from ifmixup.study.splits import Splits
@@ -24,7 +24,7 @@ from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run_spec import Fold, RunSpec
 from ifmixup.training.settings import Settings
 from ifmixup.training.task import TITLES
-from ifmixup.values import as_dict, as_list, as_type, decode_number, same_names, short
+from ifmixup.values import as_list, decode_fields, short
 
 FILE_NAME = "study.json"
 FORMAT = 1
@@ -33,13 +33,7 @@ MAX_BYTES = 200_000_000
 
 @dataclass(frozen=True)
 class Candidate:
-    """One setting of a trial; a grid has many, of which the protocol chooses one.
-
-    Attributes:
-        settings: How the model is trained.
-        model: The model and its options.
-        method: The method and its options.
-    """
+    """One setting of a trial; a grid has many, of which the protocol chooses one."""
 
     settings: Settings
     model: ClassSpec
@@ -60,12 +54,7 @@ class Candidate:
     @staticmethod
     def of(values: Any) -> Candidate:
         """The inverse of :meth:`to_dict`."""
-        same_names("A candidate", as_dict(values), Candidate.__dataclass_fields__)
-        return Candidate(
-            Settings.of(as_dict(values["settings"])),
-            ClassSpec.of(values["model"]),
-            ClassSpec.of(values["method"]),
-        )
+        return Candidate(**decode_fields("A candidate", values, Candidate))
 
 
 @dataclass(frozen=True)
@@ -140,22 +129,17 @@ class Trial:
     @staticmethod
     def of(values: Any) -> Trial:
         """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
-        same_names("A trial", as_dict(values), Trial.__dataclass_fields__)
-        for name in ("name", "model", "method", "dataset", "data", "protocol"):
-            as_type(name, values[name], str)
-        as_type("against", values["against"], str | None)
-        as_type("seed", values["seed"], int)
-        needs_validation(values["protocol"])
-        folds = tuple(map(_fold, as_list(values["folds"])))
-        keys = tuple(tuple(map(_text, as_list(each))) for each in as_list(values["keys"]))
-        candidates = tuple(map(Candidate.of, as_list(values["candidates"])))
-        if not folds or len(keys) != len(candidates) or {len(k) for k in keys} != {len(folds)}:
-            raise InputError(f"the trial {short(values['name'])} has not one key per run")
-        ratio = decode_number(values["test_ratio"])
+        found = decode_fields("A trial", values, Trial)
+        needs_validation(found["protocol"])
+        folds, keys, ratio = found["folds"], found["keys"], found["test_ratio"]
+        if not all(0 <= number < 2**31 for fold in folds for number in fold[:2]):
+            raise InputError(f"{short(folds)} are not all folds")
+        per_fold = {len(each) for each in keys} == {len(folds)}
+        if not folds or not per_fold or len(keys) != len(found["candidates"]):
+            raise InputError(f"the trial {short(found['name'])} has not one key per run")
         if not 0 <= ratio < math.inf:
             raise InputError(f"{short(ratio)} is not a number of test graphs by training graphs")
-        parts = {"candidates": candidates, "folds": folds, "keys": keys, "test_ratio": ratio}
-        return Trial(**{**values, **parts})
+        return Trial(**found)
 
 
 @dataclass(frozen=True)
@@ -222,17 +206,9 @@ class Study:
     @staticmethod
     def of(values: Any) -> Study:
         """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
-        same_names("A study", as_dict(values), Study.__dataclass_fields__)
-        if _text(values["metric"]) not in TITLES:
-            raise unknown_name("metric", values["metric"][:60], TITLES)
-        return Study(
-            _text(values["name"]),
-            _text(values["title"]),
-            values["metric"],
-            tuple(map(Trial.of, as_list(values["trials"]))),
-            tuple(map(_text, as_list(values["notes"]))),
-            as_dict(values["config"]),
-        )
+        found = Study(**decode_fields("A study", values, Study))
+        known_name("metric", found.metric[:60], TITLES)
+        return found
 
 
 def make_trial(
@@ -325,18 +301,3 @@ def _covers(study: Study, earlier: Study) -> bool:
 
 def _question(trial: Trial) -> tuple[str | None, ...]:
     return trial.data, trial.protocol, trial.model, trial.method, trial.name, trial.against
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise InputError(f"{short(value)} is not text")
-    return value
-
-
-def _fold(value: Any) -> tuple[int, int, str]:
-    repeat, fold, split = value if isinstance(value, list) and len(value) == 3 else (None,) * 3
-    if type(repeat) is not int or type(fold) is not int or not isinstance(split, str):
-        raise InputError(f"{short(value)} is not a repeat, a fold and its fingerprint")
-    if not (0 <= repeat < 2**31 and 0 <= fold < 2**31):
-        raise InputError(f"{short(value)} is not a fold")
-    return repeat, fold, split

@@ -205,15 +205,10 @@ def epoch_bar(epochs: int) -> Iterator[Callable[[Trainer], None]]:
         task = progress.add_task("", total=epochs, figures="")
 
         def show(trainer: Trainer) -> None:
-            progress.update(task, completed=trainer.epoch, figures=_figures(trainer))
+            metric = trainer.data.metric
+            text = f"loss {trainer.curves['train_loss'][-1]:.4f}"
+            for part, measured in trainer.latest.items():
+                text += f"  {part} {TITLES[metric]} {measured[metric]:.3f}"
+            progress.update(task, completed=trainer.epoch, figures=text)
 
         yield show
-
-
-def _figures(trainer: Trainer) -> str:
-    """The loss of the last epoch, and the metric on each part that is evaluated."""
-    metric = trainer.data.metric
-    text = f"loss {trainer.curves['train_loss'][-1]:.4f}"
-    for part, measured in trainer.latest.items():
-        text += f"  {part} {TITLES[metric]} {measured[metric]:.3f}"
-    return text

@@ -17,12 +17,7 @@ BINS = 15
 
 
 def loss_of(task: str, label_smoothing: float = 0.0) -> Callable[[Tensor, Tensor], Tensor]:
-    """The loss of a task: a function of the model's output ``[B, T]`` and the target rows.
-
-    Args:
-        task: ``classes``, ``labels`` or ``values``.
-        label_smoothing: The share of each class label that is spread over all classes.
-    """
+    """The loss of a task: a function of the model's output ``[B, T]`` and the target rows."""
     if label_smoothing == 0:
         return _LOSSES[task]
     if task != "classes":
@@ -52,9 +47,7 @@ def binary_cross_entropy(out: Tensor, y: Tensor) -> Tensor:
     .. math:: -\frac{1}{M} \sum_{(b,t)\,\mathrm{known}}
               y_{bt} \log \sigma(o_{bt}) + (1 - y_{bt}) \log (1 - \sigma(o_{bt}))
 
-    Args:
-        out: Logits ``[B, T]``.
-        y: From 0 to 1, or NaN, ``[B, T]``. Where nothing is known the loss is 0.
+    Logits are ``[B, T]``, and so are labels from 0 to 1. Where nothing is known the loss is 0.
     """
     known = ~y.isnan()
     total = F.binary_cross_entropy_with_logits(
@@ -68,9 +61,7 @@ def squared_error(out: Tensor, y: Tensor) -> Tensor:
 
     .. math:: \frac{1}{M} \sum_{(b,t)\,\mathrm{known}} (o_{bt} - y_{bt})^2
 
-    Args:
-        out: What the model gives, ``[B, T]``.
-        y: Standardised values, or NaN, ``[B, T]``. Where nothing is known the loss is 0.
+    Values are standardised. Where nothing is known the loss is 0.
     """
     known = ~y.isnan()
     error = torch.where(known, out - y.nan_to_num(), 0.0)
@@ -104,8 +95,6 @@ def metrics(
         out: What the model gives: logits ``[B, C]`` or ``[B, T]``, or standardised values.
         y: Class numbers ``[B]``, or rows ``[B, T]`` with NaN for what is missing, standardised as
             ``out`` is.
-        task: ``classes``, ``labels`` or ``values``.
-        metric: Which one is asked for.
         unit: What one unit of ``out`` is in the values' own units, ``[T]``.
     """
     out, y = out.detach().cpu(), y.cpu()  # in double, which not every device has
@@ -141,11 +130,7 @@ def fit_temperature(logits: Tensor, y: Tensor) -> float:
 
     "On Calibration of Modern Neural Networks" (Guo et al., 2017, https://arxiv.org/abs/1706.04599).
     The loss is convex in 1/T. T is kept between 0.01 and 100, because without a mistake among the
-    graphs the least loss is at 0.
-
-    Args:
-        logits: Of graphs that were not trained on, ``[B, C]``.
-        y: Their classes ``[B]``.
+    graphs the least loss is at 0. The graphs were not trained on.
     """
     from scipy.optimize import minimize_scalar
 
@@ -187,9 +172,7 @@ def average_precision(scores: Tensor, y: Tensor) -> float:
     .. math:: \frac{1}{P} \sum_{i\,\mathrm{positive}}
               \frac{|\{j\,\mathrm{positive}: s_j \ge s_i\}|}{|\{j: s_j \ge s_i\}|}
 
-    Args:
-        scores: ``[B, T]``
-        y: 0, 1, or NaN for what is not known, ``[B, T]``.
+    The arguments are those of :func:`roc_auc`.
     """
     positive, negative = y == 1, y == 0
     as_high = positive.sum(0) - _count(scores, positive)

@@ -14,13 +14,10 @@ BETA1, BETA2, EPS = 0.9, 0.999, 1e-8  # torch's
 def make_optimizer(
     model: nn.Module, weight_decay: float, *, flat: bool
 ) -> FlatAdamW | torch.optim.AdamW:
-    """AdamW for the parameters of ``model`` that are not frozen.
+    """AdamW for the parameters of ``model``, on the device where it stays, that are not frozen.
 
-    Args:
-        model: The model, on the device where it stays.
-        weight_decay: The weight decay.
-        flat: Whether the model's parameters may be moved into one tensor, which is faster. Frozen
-            parameters or several dtypes make that impossible.
+    A ``flat`` one moves them into one tensor, which is faster, unless some are frozen or they have
+    several dtypes.
     """
     parameters = list(model.parameters())
     alike = len({parameter.dtype for parameter in parameters}) == 1
@@ -100,13 +97,8 @@ class FlatAdamW:
 
 
 def flatten_parameters(model: nn.Module) -> nn.Parameter:
-    """Lay the parameters of a model end to end in one tensor; they become views of it.
-
-    Args:
-        model: A model on the device where it stays, all parameters of one dtype.
-
-    Returns:
-        The one parameter, with a gradient of zeros, ``[number of weights]``.
+    """Lay the parameters of a model, all of one dtype, end to end in one parameter with a gradient
+    of zeros; they become views of it.
     """
     parameters = list(model.parameters())
     flat = nn.Parameter(torch.cat([parameter.detach().flatten() for parameter in parameters]))

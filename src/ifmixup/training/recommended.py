@@ -62,9 +62,6 @@ def starting_point(
     """What is :func:`recommended`, with what the user has set, and every setting decided.
 
     Args:
-        data: The dataset.
-        model: The model.
-        method: The method.
         changes: Settings and options by name, which come before what is recommended. An option
             goes to the model, the method, or both, where they have it; a variant that was given
             it with :func:`~ifmixup.components.with_options` keeps its own.

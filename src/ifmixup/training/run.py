@@ -59,12 +59,8 @@ def run(
 
     On a CPU the same spec gives the same numbers, bit for bit. A GPU adds in an order of its own.
 
-    Args:
-        spec: What to run.
-        data: The dataset.
-        fold: Its graphs.
-        device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
-        each_epoch: Called with the number of epochs done, after each.
+    The device is as for :func:`~ifmixup.training.fit.train`. After each epoch ``each_epoch`` is
+    called with the number of epochs done.
     """
     with reproducible():
         trainer = Trainer(

@@ -6,16 +6,15 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
-from typing import Any, get_type_hints
+from functools import cached_property, lru_cache
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from ifmixup.components import ClassSpec
-from ifmixup.errors import InputError
 from ifmixup.training.settings import Settings
-from ifmixup.values import as_dict, as_type, same_names, short
+from ifmixup.values import as_dict, decode, field_types, same_names
 
 VERSION = 3  # of the training: another one where the same spec gives other numbers than before
 PARTS = ("train", "validation", "test")
@@ -132,28 +131,10 @@ class RunSpec:
     def of(values: Any) -> RunSpec:
         """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
         same_names("the spec", as_dict(values), RunSpec.__dataclass_fields__)
-        for name, hint in _plain_parts().items():
-            value = as_type(name, values[name], hint)
-            if isinstance(value, int) and not -(2**63) <= value < 2**63:
-                raise InputError(f"{name} must fit into 64 bits; got {short(value)}")
-        settings = _settings(json.dumps(as_dict(values["settings"])))
-        classes = {kind: _class(json.dumps(values[kind])) for kind in ("model", "method")}
-        return RunSpec(**{**values, "settings": settings, **classes})
-
-
-@cache
-def _plain_parts() -> dict[str, Any]:
-    """The types of the parts that are text or numbers."""
-    hints = get_type_hints(RunSpec)
-    return {name: hint for name, hint in hints.items() if hint in (str, int)}
+        return RunSpec(**{name: _part(name, json.dumps(value)) for name, value in values.items()})
 
 
 @lru_cache(maxsize=4096)
-def _settings(text: str) -> Settings:
-    """Settings, once for the many runs that share them."""
-    return Settings.of(json.loads(text))
-
-
-@lru_cache(maxsize=4096)
-def _class(text: str) -> ClassSpec:
-    return ClassSpec.of(json.loads(text))
+def _part(name: str, text: str) -> Any:
+    """A part of a spec, once for the many runs that share it."""
+    return decode(name, json.loads(text), field_types(RunSpec)[name])

@@ -7,12 +7,11 @@ model or one method takes is an option of its class; see :mod:`ifmixup.component
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
-from functools import cache
-from typing import Any, get_type_hints
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
-from ifmixup.errors import InputError, unknown_name
-from ifmixup.values import Plain, as_type
+from ifmixup.errors import InputError, known_name
+from ifmixup.values import Plain, as_type, field_types
 
 
 @dataclass(frozen=True)
@@ -74,8 +73,7 @@ class Settings:
     def with_(self, **changes: Any) -> Settings:
         """A copy with other values; an unknown name is answered with the nearest one."""
         for name in changes:
-            if name not in setting_types():
-                raise unknown_name("setting", name, setting_types())
+            known_name("setting", name, setting_types())
         return replace(self, **changes)
 
     def to_dict(self) -> dict[str, Plain]:
@@ -88,8 +86,6 @@ class Settings:
         return Settings().with_(**values)
 
 
-@cache
 def setting_types() -> dict[str, Any]:
     """The type of each setting, by name, in the order of the class."""
-    hints = get_type_hints(Settings)
-    return {field.name: hints[field.name] for field in fields(Settings)}
+    return field_types(Settings)

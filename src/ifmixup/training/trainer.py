@@ -316,9 +316,7 @@ def recompute_batch_norm(model: GraphsModel, batches: Iterator[Graphs]) -> None:
         \mu = \frac{1}{B} \sum_b \mathrm{mean}(\mathbf{h}_b), \quad
         \sigma^2 = \frac{1}{B} \sum_b \mathrm{var}(\mathbf{h}_b)
 
-    Args:
-        model: The model; only these statistics change, in our batch norm, torch's and PyG's.
-        batches: One epoch of training graphs.
+    Only these statistics change, in our batch norm, torch's and PyG's.
     """
     norms: list[Any] = [
         part

@@ -30,21 +30,13 @@ ATOMS = {"MUTAG": ("C", "N", "O", "F", "I", "Cl", "Br")}
 
 @dataclass(frozen=True)
 class Features:
-    """The distinct features of the nodes of a pair.
+    """The K distinct features of the nodes of a pair, with a name and a colour for each."""
 
-    Attributes:
-        rows: The features, ``[K, d]``.
-        values: A number for each, ``[K]``: the column of a one-hot feature, else its rank.
-        names: A name for each.
-        colours: A colour for each, ``[K, 3]``.
-        kind: What the values are, for the label of a colour bar.
-    """
-
-    rows: Tensor
-    values: list[int]
+    rows: Tensor  # [K, d]
+    values: list[int]  # of each the column, if it is one-hot, else the rank
     names: list[str]
-    colours: Colours
-    kind: str
+    colours: Colours  # [K, 3]
+    kind: str  # what the values are, for the label of a colour bar
 
     @property
     def few(self) -> bool:

@@ -34,9 +34,8 @@ def fit(
 ) -> tuple[Points, float]:
     """Lay out a graph in a box of points; the last ``num_dummies`` of its n nodes are dummy nodes.
 
-    Returns:
-        The positions ``[n, 2]`` from the lower left corner of the box, and the unit in points.
-        Half a unit stays free at the border.
+    The positions ``[n, 2]`` are from the lower left corner of the box; the second result is the
+    unit in points. Half a unit stays free at the border.
     """
     graph = nx.Graph((u, v) for u, v in edges if u != v)
     graph.add_nodes_from(range(num_nodes))
@@ -63,9 +62,7 @@ def fit(
 def lay_out(graph: nx.Graph) -> Points:
     """The least cluttered of a few layouts of a connected graph of n ≥ 2 nodes without self-loops.
 
-    Returns:
-        Positions ``[n, 2]`` in the order of ``graph.nodes``, the same on every call; no two are
-        much closer than 1.
+    The positions ``[n, 2]`` are the same on every call, and no two are much closer than 1.
     """
     index = {node: i for i, node in enumerate(graph)}
     ends = np.array([[index[u], index[v]] for u, v in graph.edges])

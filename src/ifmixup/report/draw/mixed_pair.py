@@ -30,12 +30,7 @@ _NAMES: tuple[Origin, Origin] = ("A", "B")
 
 
 def draw_mixed_pair(
-    a: Data,
-    b: Data,
-    lam: float,
-    *,
-    title: str = "",
-    features: str | Sequence[str] = "feature",
+    a: Data, b: Data, lam: float, *, title: str = "", features: str | Sequence[str] = "feature"
 ) -> Figure:
     """Draw two graphs, the pair padded with dummy nodes, and the pair mixed by :func:`ifmixup.mix`.
 

@@ -29,17 +29,11 @@ class Edge:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two graphs A and B, padded to n nodes, and mixed.
+    """Two graphs A and B, padded to n nodes, and mixed."""
 
-    Attributes:
-        sizes: The numbers of nodes of A and of B before padding.
-        edges: The edges of A, B and the mixed graph.
-        node_weight: How much of each node exists in the mixed graph, ``[n]``.
-    """
-
-    sizes: tuple[int, int]
-    edges: tuple[list[Edge], list[Edge], list[Edge]]
-    node_weight: Tensor
+    sizes: tuple[int, int]  # the numbers of nodes of A and of B before padding
+    edges: tuple[list[Edge], list[Edge], list[Edge]]  # of A, B and the mixed graph
+    node_weight: Tensor  # how much of each node exists in the mixed graph, [n]
 
     @property
     def num_nodes(self) -> int:
