@@ -170,7 +170,7 @@ def test_old_files_make_room_and_those_of_others_stay(graphs, folder, monkeypatc
 
 
 def test_methods_use_it(graphs, folder):
-    tiny = {"hidden_channels": 4, "num_layers": 1, "epochs": 1}
+    tiny = {"matcher_channels": 4, "matcher_layers": 1, "matcher_epochs": 1}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         first = SMixup(2, **tiny)

@@ -68,7 +68,13 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "edge_perturbation": {"perturb_ratio": 0.5},
     "submix": {"subgraph_ratio": 1.0},
     "graph_transplant": {"anchor_ratio": 0.3},
-    "s_mixup": {"p": 0.8, "threshold": 0.01, "hidden_channels": 4, "num_layers": 1, "epochs": 1},
+    "s_mixup": {
+        "p": 0.8,
+        "threshold": 0.01,
+        "matcher_channels": 4,
+        "matcher_layers": 1,
+        "matcher_epochs": 1,
+    },
 }
 ADDING = {augment.GMixup}  # after the graphs of the batch, which stay
 DROPPING = {augment.DropNode, augment.Subgraph, augment.GraphTransplant}  # nodes

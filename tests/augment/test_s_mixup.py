@@ -18,7 +18,7 @@ from ifmixup.errors import InputError
 from ifmixup.graphs import select
 from strategies import CLASSES, WIDTH, dense_edges, graphs
 
-TINY = {"hidden_channels": 4, "num_layers": 2, "epochs": 1}
+TINY = {"matcher_channels": 4, "matcher_layers": 2, "matcher_epochs": 1}
 
 
 def mixer(seed: int = 0, **options) -> SMixup:
@@ -249,7 +249,7 @@ class TestFitting:
         with pytest.raises(InputError, match=r"temperature must be above 0; got 0"):
             SMixup(2, temperature=0)
         with pytest.raises(InputError, match=r"must be at least 1; got 32, 0 and 5"):
-            SMixup(2, num_layers=0)
+            SMixup(2, matcher_layers=0)
         with pytest.raises(InputError, match=r"needs alpha > 0"):
             SMixup(2, alpha=0)
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import torch
@@ -79,7 +80,7 @@ class PairMethod(Method):
     :class:`~ifmixup.augment.IfMixup` describes the arguments.
     """
 
-    shown = ("alpha", "beta")
+    shown: ClassVar[tuple[str, ...]] = ("alpha", "beta")
 
     def __init__(
         self,

@@ -47,7 +47,7 @@ class SMixup(PairMethod):
 
     Deviations: the public script's network has 5 layers of 100 channels and is trained for 10
     epochs; the defaults here are smaller, because that takes minutes per fold without a GPU
-    (``hidden_channels=100, num_layers=5, epochs=10`` is the script's). The paper chooses alpha from
+    (``matcher_channels=100, matcher_layers=5, matcher_epochs=10`` is the script's). The paper chooses alpha from
     {0.1, 0.2, 0.5, 1, 2, 5, 10}; the default is the script's. The script draws one λ per batch
     (``ratio="batch"``). Our choices: an edge to itself that :math:`\mathbf{M} \mathbf{B}
     \mathbf{M}^\top` has is kept; other float attributes of nodes are mixed as features are, and
@@ -60,9 +60,9 @@ class SMixup(PairMethod):
         ratio: ``"pair"`` draws one λ per pair, ``"batch"`` one per batch.
         temperature: τ
         threshold: The smallest weight of an edge.
-        hidden_channels: The width of the network's node states.
-        num_layers: The number of its layers.
-        epochs: The number of passes over the training graphs in :meth:`fit`.
+        matcher_channels: The width of the network's node states.
+        matcher_layers: The number of its layers.
+        matcher_epochs: The number of passes over the training graphs in :meth:`fit`.
         drop: Names of attributes to leave out.
         generator: Where randomness comes from; else torch's global generator.
     """
@@ -80,9 +80,9 @@ class SMixup(PairMethod):
         ratio: str = "pair",
         temperature: float = 1.0,
         threshold: float = 0.1,
-        hidden_channels: int = 32,
-        num_layers: int = 3,
-        epochs: int = 5,
+        matcher_channels: int = 32,
+        matcher_layers: int = 3,
+        matcher_epochs: int = 5,
         drop: Collection[str] = (),
         generator: torch.Generator | None = None,
     ) -> None:
@@ -91,20 +91,21 @@ class SMixup(PairMethod):
         )
         if not temperature > 0:
             raise InputError(f"temperature must be above 0; got {temperature}.")
-        if min(hidden_channels, num_layers, epochs) < 1:
+        if min(matcher_channels, matcher_layers, matcher_epochs) < 1:
             raise InputError(
-                f"hidden_channels, num_layers and epochs must be at least 1; got "
-                f"{hidden_channels}, {num_layers} and {epochs}."
+                f"matcher_channels, matcher_layers and matcher_epochs must be at least 1; got "
+                f"{matcher_channels}, {matcher_layers} and {matcher_epochs}."
             )
         self.temperature, self.threshold = temperature, threshold
-        self.hidden_channels, self.num_layers, self.epochs = hidden_channels, num_layers, epochs
+        self.matcher_channels, self.matcher_layers = matcher_channels, matcher_layers
+        self.matcher_epochs = matcher_epochs
         self.drop = drop
         self.matcher: Matcher | None = None
 
     def fit(self, graphs: Any, *, seed: int = 0) -> Any:
         """Train the matching network on the training graphs."""
-        size = {"hidden_channels": self.hidden_channels, "num_layers": self.num_layers}
-        epochs = self.epochs
+        size = {"hidden_channels": self.matcher_channels, "num_layers": self.matcher_layers}
+        epochs = self.matcher_epochs
         matcher = Matcher.seeded(graphs.nodes["x"].size(1), **size, seed=seed)
         shapes = {name: value.shape for name, value in matcher.state_dict().items()}
         state = remember(

@@ -141,7 +141,8 @@ def options_help() -> str:
             for option in registry.options(registry.get(name)).values():
                 shown = "required" if option.required else f"default: {option.default}"
                 rows.setdefault((option.name, _metavar(option.hint), shown), []).append(name)
-        lines += ["", *_wrapped(f"{registry.kind}s: {', '.join(registry.names())}", "", "  ")]
+        names = f"{registry.kind}s: {', '.join(registry.names())}"
+        lines += ["", *_wrap(names, subsequent_indent="  ")]
         for (name, metavar, shown), having in rows.items():
             everyone = having == registry.names()
             who = f"all {registry.kind}s" if everyone else ", ".join(having)
