@@ -47,9 +47,9 @@ class SMixup(PairMethod):
 
     Deviations: the public script's network has 5 layers of 100 channels and is trained for 10
     epochs; the defaults here are smaller, because that takes minutes per fold without a GPU
-    (``matcher_channels=100, matcher_layers=5, matcher_epochs=10`` is the script's). The paper chooses alpha from
-    {0.1, 0.2, 0.5, 1, 2, 5, 10}; the default is the script's. The script draws one λ per batch
-    (``ratio="batch"``). Our choices: an edge to itself that :math:`\mathbf{M} \mathbf{B}
+    (``matcher_channels=100, matcher_layers=5, matcher_epochs=10`` is the script's). The paper
+    chooses alpha from {0.1, 0.2, 0.5, 1, 2, 5, 10}; the default is the script's. The script draws
+    one λ per batch (``ratio="batch"``). Our choices: an edge to itself that :math:`\mathbf{M} \mathbf{B}
     \mathbf{M}^\top` has is kept; other float attributes of nodes are mixed as features are, and
     edge attributes as edge weights are.
 
