@@ -49,9 +49,9 @@ class SMixup(PairMethod):
     epochs; the defaults here are smaller, because that takes minutes per fold without a GPU
     (``matcher_channels=100, matcher_layers=5, matcher_epochs=10`` is the script's). The paper
     chooses alpha from {0.1, 0.2, 0.5, 1, 2, 5, 10}; the default is the script's. The script draws
-    one λ per batch (``ratio="batch"``). Our choices: an edge to itself that :math:`\mathbf{M} \mathbf{B}
-    \mathbf{M}^\top` has is kept; other float attributes of nodes are mixed as features are, and
-    edge attributes as edge weights are.
+    one λ per batch (``ratio="batch"``). Our choices: an edge to itself that
+    :math:`\mathbf{M} \mathbf{B} \mathbf{M}^\top` has is kept; other float attributes of nodes are
+    mixed as features are, and edge attributes as edge weights are.
 
     Args:
         num_classes: The number of classes C; None where ``y`` is float rows already.
