@@ -354,3 +354,11 @@ def test_the_options_of_a_variant_are_its_own():
     assert [dict(each.spec.options)["beta"] for each in changed] == [2.0, 2.0]
     assert not wide.takes("alpha")
     assert plain.takes("alpha")
+
+
+def test_all_are_those_with_a_name():
+    assert [each.name for each in resolve_all("method", "all")] == METHODS.names()
+    wide = with_options("ifmixup", name="wide", alpha=1.0)
+    found = [each.name for each in resolve_all("method", ["none", "all", wide])]
+    assert found[0] == "none"
+    assert sorted(found) == sorted([*METHODS.names(), "wide"])

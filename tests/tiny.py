@@ -4,6 +4,7 @@ from ifmixup.components import resolve, set_options
 from ifmixup.training.settings import Settings, setting_types
 
 SMALL = {"hidden_channels": 8, "num_layers": 2}
+SMALL |= {"matcher_channels": 4, "matcher_layers": 1, "matcher_epochs": 1}  # of s_mixup
 
 
 def parts(model="gcn", method="none", **changes):

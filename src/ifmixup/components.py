@@ -50,7 +50,8 @@ class ClassSpec:
     @property
     def identity(self) -> list[Any]:
         """What a run's key depends on: class, options and code, but neither label nor path."""
-        options = {name: value for name, value in self.options if value is not None}
+        # A user's class may tell None from nothing given; ours do not.
+        options = {n: v for n, v in self.options if v is not None or self.source is not None}
         return [self.class_name, options, self.source]
 
     def to_dict(self) -> dict[str, Any]:
@@ -306,9 +307,14 @@ def resolve(kind: str, given: Any) -> Component:
 
 
 def resolve_all(kind: str, given: Iterable[Any]) -> list[Component]:
-    """Several models or methods, each once; two variants need two names."""
+    """Several models or methods, each once; two variants need two names.
+
+    ``"all"`` stands for every class that has a name; variants are not among them.
+    """
     found: dict[str, Component] = {}
-    for each in [given] if isinstance(given, str | type | Component) else given:
+    several = [given] if isinstance(given, str | type | Component) else list(given)
+    names = _REGISTRIES[kind].names()
+    for each in [one for part in several for one in (names if part == "all" else [part])]:
         component = resolve(kind, each)
         if found.setdefault(component.name, component) != component:
             raise InputError(

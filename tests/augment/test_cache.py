@@ -195,3 +195,27 @@ def test_methods_use_it(graphs, folder):
     with pytest.warns(UserWarning, match="does not hold"):
         third = SMixup(2, **tiny).fit(whole, seed=1)
     assert all(map(torch.equal, state.values(), third.matcher.state_dict().values()))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [torch.eye(2).to_sparse(), torch.empty(2, 2, device="meta")],
+    ids=["sparse", "meta"],
+)
+def test_tensors_without_plain_numbers_are_not_used(graphs, folder, value):
+    SubMix(2).fit(graphs)
+    (path,) = folder.iterdir()
+    torch.save({"order": value}, path)
+    with pytest.warns(UserWarning, match="something other than plain tensors"):
+        SubMix(2).fit(graphs)
+
+
+def test_what_a_killed_process_left_is_removed_after_an_hour(graphs, folder):
+    folder.mkdir(exist_ok=True)
+    old, new = (folder / f".submix-{'0' * 64}.pt.{each * 32}.tmp" for each in "ab")
+    for path in (old, new):
+        path.write_bytes(b"half")
+    os.utime(old, (0, 0))
+    SubMix(2).fit(graphs)
+    assert new.exists()
+    assert not old.exists()

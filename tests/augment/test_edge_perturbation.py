@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from torch_geometric.data import Batch, Data
 from torch_geometric.utils import to_undirected
 
-from ifmixup.augment import EdgePerturbation
+from ifmixup.augment import EdgePerturbation, edge_perturbation
 from ifmixup.augment.edge_perturbation import PerturbationPlan, _nodes, _pairs, distinct
 from ifmixup.batch import from_batch
 from ifmixup.errors import InputError
@@ -186,3 +186,14 @@ class TestChance:
 def test_a_ratio_is_a_fraction():
     with pytest.raises(InputError, match=r"perturb_ratio must be in \[0, 1\]; got -0.1"):
         EdgePerturbation(2, perturb_ratio=-0.1)
+
+
+def test_no_graph_loses_more_edges_than_it_has(monkeypatch):
+    ring = torch.arange(100)
+    edge_index = torch.stack([ring, ring.roll(-1)])
+    edge_index = torch.cat([edge_index, edge_index.flip(0)], 1)
+    graph = Data(x=torch.ones(100, 1), edge_index=edge_index, y=torch.tensor([0]))
+    monkeypatch.setattr(edge_perturbation, "hash_uniform", lambda _, key: 0 * key + (1 - 2.0**-24))
+    method = EdgePerturbation(2, perturb_ratio=1.0)
+    changed = method(Batch.from_data_list([graph, graph]))
+    assert [each.num_edges for each in changed.to_data_list()] == [200, 200]

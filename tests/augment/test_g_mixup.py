@@ -282,3 +282,11 @@ class TestErrors:
     def test_options_that_make_no_sense(self, options, message):
         with pytest.raises(InputError, match=message):
             GMixup(2, **options)
+
+
+def test_a_batch_without_labels_is_refused():
+    data = load("MUTAG")[:40]
+    method = GMixup(2, add_ratio=1.0).fit(data)
+    batch = Batch.from_data_list([Data(x=g.x, edge_index=g.edge_index) for g in data[:4]])
+    with pytest.raises(InputError, match="the graphs of this batch have no y"):
+        method(batch)

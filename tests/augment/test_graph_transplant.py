@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
 from torch_geometric.data import Batch, Data
+from torch_geometric.nn import global_mean_pool
 
 from ifmixup.augment import GraphTransplant
 from ifmixup.augment.graph_transplant import (
@@ -260,3 +261,31 @@ def test_options_are_checked():
         GraphTransplant(2, anchor_ratio=2)
     with pytest.raises(InputError, match="max_hops must be at least 1; got 0"):
         GraphTransplant(2, max_hops=0)
+
+
+class Own(nn.Module):
+    """A model of a user's with what the method needs, and no more."""
+
+    num_layers = 1
+
+    def __init__(self):
+        super().__init__()
+        self.lin, self.head = nn.Linear(1, 4), nn.Linear(4, CLASSES)
+
+    def encode(self, x, edge_index, edge_weight, batch, *, start=0, stop=None):
+        return self.lin(x).relu() if start == 0 else x
+
+    def embed(self, x, edge_index, edge_weight, batch, *, start=0):
+        h = self.encode(x, edge_index, edge_weight, batch, start=start)
+        return global_mean_pool(h, batch)
+
+    def classify(self, h):
+        return self.head(h)
+
+    def forward(self, x, edge_index, edge_weight, batch):
+        return self.classify(self.embed(x, edge_index, edge_weight, batch))
+
+
+def test_a_model_of_the_users():
+    batch = Batch.from_data_list([ring(4), ring(9, 1)])
+    assert surgeon().loss(Own(), batch, F.cross_entropy).isfinite()

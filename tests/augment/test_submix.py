@@ -201,3 +201,15 @@ def test_options_are_checked():
         SubMix(2, subgraph_ratio=2)
     with pytest.raises(InputError, match=r"teleport must be in \(0, 1\]; got 0"):
         SubMix(2, teleport=0)
+
+
+def test_graphs_too_large_for_the_table_are_ordered_when_they_are_drawn(monkeypatch):
+    monkeypatch.setattr(submix, "LARGEST_GRAPH", 4)
+    ring = torch.arange(9)
+    edge_index = to_undirected(torch.stack([ring, ring.roll(-1)]))
+    data = [Data(x=torch.ones(9, 1), edge_index=edge_index, y=torch.tensor([i])) for i in (0, 1)]
+    method = SubMix(2, generator=torch.Generator().manual_seed(0))
+    whole = replace(from_batch(Batch.from_data_list(data)), index=torch.arange(2))
+    whole = method._prepare(whole)
+    method.fit(whole)
+    assert method.change(whole, method.draw(whole)).num_graphs == 2

@@ -1,4 +1,4 @@
-"""What is dear to compute from training graphs, kept on disk by its content.
+"""Expensive results of fitting a method, kept on disk by content.
 
 The cache is off unless the environment variable ``IFMIXUP_CACHE`` names a folder. A file is found
 by a digest of the method, its options, the training graphs and the seed, so that a fold is fitted
@@ -14,6 +14,7 @@ import hashlib
 import json
 import os
 import re
+import time
 import warnings
 import zipfile
 from collections.abc import Callable, Mapping
@@ -31,6 +32,8 @@ FORMAT = 1  # another number makes new files: count up when a method's fit chang
 MOST_BYTES = 2**31  # of all files; the least recently used ones go first
 
 _OURS = re.compile(r"[a-z_]+-[0-9a-f]{64}\.pt")
+_LEFT_OVER = re.compile(r"\.[a-z_]+-[0-9a-f]{64}\.pt\..*\.tmp")
+_HOUR = 3600.0
 
 Check = Callable[[dict[str, Tensor]], bool]
 
@@ -100,9 +103,9 @@ def _read(path: Path) -> dict[str, Tensor] | None:
                 raise ValueError("it is larger than a file of this cache can be")
         found = torch.load(path, map_location="cpu", weights_only=True)
         if not isinstance(found, dict) or not all(
-            isinstance(name, str) and isinstance(value, Tensor) for name, value in found.items()
+            isinstance(name, str) and _is_plain(value) for name, value in found.items()
         ):
-            raise ValueError("it holds something else than tensors")
+            raise ValueError("it holds something other than plain tensors")
     except FileNotFoundError:
         return None
     except Exception as error:  # of a file that is something else, nearly any
@@ -111,6 +114,11 @@ def _read(path: Path) -> dict[str, Tensor] | None:
     with contextlib.suppress(OSError):
         os.utime(path)  # the files that were used last are kept longest
     return found
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a value is a dense tensor with numbers in it."""
+    return isinstance(value, Tensor) and value.layout == torch.strided and not value.is_meta
 
 
 def _write(path: Path, found: dict[str, Tensor]) -> None:
@@ -133,11 +141,16 @@ def _make_room(newest: Path) -> None:
     """Remove the least recently used files of the cache until all are small enough."""
     files = []
     for path in newest.parent.iterdir():
-        if not _OURS.fullmatch(path.name):  # the folder may hold files of the user's own
+        is_left_over = _LEFT_OVER.fullmatch(path.name) is not None
+        if not is_left_over and not _OURS.fullmatch(path.name):  # of the user's own
             continue
         try:
             state = path.stat()
         except OSError:  # another process was faster
+            continue
+        if is_left_over:
+            if time.time() - state.st_mtime > _HOUR:  # of a process that was killed
+                path.unlink(missing_ok=True)
             continue
         files.append((path == newest, state.st_mtime, state.st_size, path))
     total = sum(size for _, _, size, _ in files)
@@ -150,6 +163,7 @@ def _make_room(newest: Path) -> None:
 
 def _warn(path: Path, reason: str) -> None:
     warnings.warn(
-        f"The file {path} of the cache ({VARIABLE}) cannot be used: {reason}. It is computed anew.",
+        f"The file {path} of the cache ({VARIABLE}) cannot be used: {reason}. It will be "
+        f"recomputed.",
         stacklevel=2,
     )

@@ -16,7 +16,7 @@ from ifmixup.graphs import Graphs, edge_pointers, graph_of, pointers, ranges, ta
 
 @dataclass(frozen=True)
 class PerturbationPlan:
-    """Pairs of nodes that are joined no more, and pairs that are joined instead.
+    """Pairs of nodes that lose their edge, and pairs that get one instead.
 
     Attributes:
         removed: Node numbers in the batch, ``[2, R]``.
@@ -72,7 +72,8 @@ class EdgePerturbation(Method):
         start = pointers(torch.bincount(graph, minlength=count))
         edges = start.diff()
         chance = hash_uniform(seed, torch.arange(count, device=device))
-        remove = (self.perturb_ratio * edges + chance).long()
+        # At a ratio of 1 the sum may be rounded up to one edge more than there are.
+        remove = torch.minimum((self.perturb_ratio * edges + chance).long(), edges)
         free = first.diff() - edges
         add = torch.minimum(remove, free)
 

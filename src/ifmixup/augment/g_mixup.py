@@ -67,8 +67,8 @@ class GMixup(Method):
             batch = method(batch)  # up to 7 more graphs; y is float rows [B', C]
 
     A batch gets ``add_ratio`` · B new graphs on average, at its end; their index in the dataset is
-    −1. The graphs of the batch stay as they are, but for graph attributes other than ``y``, which
-    new graphs do not have.
+    −1. The graphs of the batch stay as they are, except for graph attributes other than ``y``,
+    which new graphs do not have.
 
     Defaults are those of the paper's text. Its code draws λ from U(0.005, 0.01) and adds 15 %. What
     differs from the paper: new graphs are sampled for every batch, not once before training. What
@@ -209,7 +209,12 @@ class GMixup(Method):
         for name, value in self.edge_features.items():
             rows = _mixture(value.to(device), plan)[graph]  # [M, ...] and [E, ...]
             edges[name] = rows.to(like.edges.get(name, rows).dtype)
-        y = like.graphs["y"]
+        y = like.graphs.get("y")
+        if y is None:
+            raise InputError(
+                "g_mixup adds graphs with labels, but the graphs of this batch have no y. Give "
+                "them their classes, or leave out the method where there are none."
+            )
         first, second = (F.one_hot(c, y.size(1)).to(y.dtype) for c in (plan.first, plan.second))
         lam = plan.lam.to(y.dtype).view(-1, 1)
         return Graphs(

@@ -109,7 +109,7 @@ class GraphTransplant(Method):
         self.max_hops = max_hops
 
     def draw(self, graphs: Graphs, saliency: Tensor | None = None) -> TransplantPlan:
-        """Draw pairs, the parts that change places, and the edges that join them.
+        """Draw pairs, the parts that are swapped, and the edges that join them.
 
         Args:
             graphs: The graphs.
@@ -189,10 +189,14 @@ def _loss_and_saliency(
             f"Transplant needs to go on after the last one."
         )
     with torch.enable_grad():
-        h, earlier = model.encode_with_readouts(graphs)
+        if hasattr(inner, "encode_with_readouts"):
+            h, earlier = model.encode_with_readouts(graphs)
+            options = {"earlier": earlier, "scaled": False}
+        else:  # a model of the user's own
+            h, options = model.encode(graphs), {}
         h = h if h.requires_grad else h.requires_grad_()
         rest = replace(graphs, nodes={**graphs.nodes, "x": h})
-        out = model.classify(model.embed(rest, start=layers, earlier=earlier, scaled=False))
+        out = model.classify(model.embed(rest, start=layers, **options))
         loss = criterion(out, graphs.graphs["y"])
         # Only READOUT and the head are gone through here.
         (gradient,) = torch.autograd.grad(loss, h, retain_graph=True)

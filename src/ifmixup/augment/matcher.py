@@ -182,8 +182,8 @@ def train_matcher(
         \lVert \mathbf{g}'_a - \mathbf{g}_q \rVert^2)
 
     where the representations of a depend on the graph that it is paired with. Every graph is the
-    anchor once per epoch. p is a random graph of its class and q one of another class. Where labels
-    are no classes, the one of two random graphs whose label is nearer is p, the other q. Without
+    anchor once per epoch. p is a random graph of its class and q one of another class. Without
+    classes, two random graphs are drawn: p is the one with the nearer label, q the other. Without
     labels that differ there is nothing to learn, and the matcher has its initial weights.
 
     Args:

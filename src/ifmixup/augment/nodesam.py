@@ -155,7 +155,10 @@ class NodeSam(Method):
         d = count_in_graphs(graph, near, count).clamp(min=1)
         k = count_in_graphs(graph, in_triangle, count).clamp(min=1)
         c = e - 2 - 3 * t / d
-        n = ((c**2 + 4 * t * v - 6 * t).clamp(min=0).sqrt() - c) / 2
+        # (√(c² + δ) − c) / 2, which for c > 0 would lose its digits as a difference.
+        delta = 4 * t * v - 6 * t
+        root = (c**2 + delta).clamp(min=0).sqrt()
+        n = torch.where(c > 0, delta / (2 * (root + c.abs())).clamp(min=1e-12), (root - c) / 2)
         p = torch.where(t > 0, n / k, 0)
         both = in_triangle & (hash_uniform(seed + 1, number) < p[graph])
         return half.masked_fill(both, BOTH)

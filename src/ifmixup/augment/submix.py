@@ -47,8 +47,8 @@ class SubMix(Method):
     r"""Replaces a subgraph of each graph by a subgraph of another graph of the batch.
 
     From `Model-Agnostic Augmentation for Accurate Graph Classification
-    <https://arxiv.org/abs/2202.10107>`_. Of the target A and the source B a random root is drawn
-    each, and the nodes of its component are ordered by personalised PageRank
+    <https://arxiv.org/abs/2202.10107>`_. A random root is drawn in the target A and one in the
+    source B, and the nodes of its component are ordered by personalised PageRank
     (:func:`~ifmixup.augment.diffusion.dense_pagerank`). The first
 
     .. math::
@@ -110,7 +110,7 @@ class SubMix(Method):
             self._known = KnownOrders.of(structure, self.subgraph_ratio, self.teleport)
 
     def draw(self, graphs: Graphs) -> SubMixPlan:
-        """Draw partners, roots and sizes, and with them the nodes that change places."""
+        """Draw partners, roots and sizes, and with them the nodes that are swapped."""
         rng = numpy_generator(self.generator)
         count, device = graphs.num_graphs, graphs.node_ptr.device
         cycle = rng.permutation(count)  # each graph is followed by its partner
@@ -173,12 +173,12 @@ class SubMix(Method):
             roots: Their roots, numbered within the graph, ``[B, 2]``.
 
         Returns:
-            Many numbers of nodes; where among them the order from each root begins, ``[B, 2]``; and
-            the number of nodes that can be reached from each root, ``[B, 2]``.
+            Node numbers; the offset of each root's order among them, ``[B, 2]``; and the number of
+            nodes that can be reached from each root, ``[B, 2]``.
         """
         known = self._known
-        if known is not None and graphs.index is not None:
-            index = graphs.index.clamp(max=known.slot.numel() - 1)
+        if known is not None and known.node_counts.numel() and graphs.index is not None:
+            index = graphs.index.clamp(min=0, max=known.slot.numel() - 1)
             slot = known.slot[index]
             same = (slot >= 0) & (index == graphs.index)
             same &= known.node_counts[slot] == graphs.node_counts

@@ -274,10 +274,6 @@ def _numbers(graphs: list[Data], level: str) -> Tensor | None:
     key = TENSOR[level]
     parts: list[Tensor] = []
     for index, value in _given(graphs, key, level).items():
-        if not isinstance(value, Tensor) or value.dim() not in (1, 2):
-            raise InputError(
-                f"Graph {index}: {key} must have the shape [rows, columns]; got {shape_of(value)}."
-            )
         rows = value.unsqueeze(-1) if value.dim() == 1 else value
         rows = rows.float() if rows.dtype == torch.bool else rows
         first = parts[0] if parts else rows
@@ -294,6 +290,11 @@ def _numbers(graphs: list[Data], level: str) -> Tensor | None:
 def _given(graphs: list[Data], key: str, level: str) -> dict[int, Any]:
     """What graphs have under ``key``, by their number: all that have nodes or edges, or none."""
     given = {i: graph[key] for i, graph in enumerate(graphs) if graph.get(key) is not None}
+    for index, value in given.items() if key in TENSOR.values() else ():
+        if not isinstance(value, Tensor) or value.dim() not in (1, 2):
+            raise InputError(
+                f"Graph {index}: {key} must have the shape [rows, columns]; got {shape_of(value)}."
+            )
     for index, graph in enumerate(graphs if given else ()):
         count = _count(graph, level)
         if index not in given and count:

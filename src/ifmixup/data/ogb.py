@@ -72,12 +72,13 @@ def read_ogb(name: str, root: PathLike | None, options: LoadOptions) -> RawGraph
 def _facts(name: str) -> dict[str, str]:
     """The description in the table inside the package ``ogb``; the package is not imported."""
     spec = importlib.util.find_spec("ogb")
-    if spec is None or spec.origin is None:
+    table = Path(spec.origin if spec and spec.origin else "").with_name("graphproppred")
+    table = table / "master.csv"
+    if not table.is_file():
         raise MissingExtraError(
             f"{PREFIX}{name} needs the package 'ogb', which is not installed. Install it with: "
             "pip install 'ifmixup[ogb]'"
         )
-    table = Path(spec.origin).with_name("graphproppred") / "master.csv"
     with table.open(encoding="utf-8", newline="") as stream:
         header, *rows = csv.reader(stream)
     if name not in header[1:]:

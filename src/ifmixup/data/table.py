@@ -21,6 +21,7 @@ from ifmixup.values import listed
 MAX_BYTES = 2 * 1024**3  # of text, unpacked
 MAX_ROWS = 5_000_000
 MAX_LINE = 1024**2  # characters of a line, or of a cell of a Parquet file
+MAX_COLUMNS = 10_000  # of a Parquet file; those of a CSV file stand in one line
 
 _AT_ONCE = 1000  # rows of a Parquet file
 
@@ -79,7 +80,12 @@ class Table:
         if not self.path.is_file():
             raise DatasetError(f"There is no file {self.path}.")
         if self._is_parquet:
-            return [str(name) for name in self._parquet().schema_arrow.names]
+            names = [str(name) for name in self._parquet().schema_arrow.names]
+            if len(names) > MAX_COLUMNS:
+                raise DatasetError(
+                    f"{self.path} has {len(names)} columns; at most {MAX_COLUMNS} are read."
+                )
+            return names
         header = next(self._records(), None)
         if header is None:
             raise DatasetError(f"{self.path} is empty; its first line must name the columns.")

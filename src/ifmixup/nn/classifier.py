@@ -74,7 +74,7 @@ class Classifier(nn.Module):
         return f"readout={self.readout!r}, supports_edge_weight={self.supports_edge_weight}"
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew."""
+        """Reset all learnable parameters."""
         reset(self.encoder)
         self.lin.reset_parameters()
 

@@ -71,7 +71,7 @@ class _AttentionConv(WeightedConv, ABC):
         """What flows along each edge ``[E, H, F]`` and the score of each edge ``[E, H]``."""
 
     def reset_parameters(self) -> None:
-        """Draw the weights anew."""
+        """Reset all learnable parameters."""
         zeros(self.bias)
         for child in self.children():
             reset(child)

@@ -45,7 +45,7 @@ class GCNConv(WeightedConv):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw the weights anew."""
+        """Reset all learnable parameters."""
         self.lin.reset_parameters()
         zeros(self.bias)
 

@@ -65,7 +65,7 @@ class GINConv(WeightedConv):
         self.lin = None if edge_dim is None else torch_nn.Linear(edge_dim, _in_channels(nn))
 
     def reset_parameters(self) -> None:
-        """Draw the weights anew; ε starts where it did."""
+        """Reset all learnable parameters, ε to its initial value."""
         reset(self.nn)
         self.eps.data.fill_(self.initial_eps)
         if self.lin is not None:

@@ -204,7 +204,7 @@ class GraphModel(nn.Module, ABC):
         )
 
     def reset_parameters(self) -> None:
-        """Draw all weights anew and forget the running statistics."""
+        """Reset all learnable parameters and the running statistics."""
         for child in self.children():
             reset(child)
 

@@ -46,6 +46,7 @@ WHERE runs.status = 'failed'
     AND (:always OR excluded.status = 'done' OR excluded.finished_at > runs.finished_at)
 """
 _AT_ONCE = 500  # keys in one query
+_FILTERS = ("dataset", "model", "method", "status", "repeat", "fold")
 
 
 class Store:
@@ -109,6 +110,8 @@ class Store:
         """The runs that agree with all that is ``wanted``, sorted by what they are: a ``dataset``,
         ``model``, ``method``, ``status``, ``repeat`` or ``fold``. Without ``curves`` it is faster.
         """
+        for name in wanted:
+            known_name("filter", name, _FILTERS)
         known_name("status", str(wanted.get("status", "done")), STATUSES)
         where = " AND ".join(f"{name} = :{name}" for name in wanted) or "1"
         order = "ORDER BY dataset, model, method, repeat, fold, key"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from numbers import Integral
 from typing import Any
 
 from ifmixup.errors import InputError
@@ -23,8 +24,10 @@ class BestWeights:
     """
 
     def __init__(self, patience: int | None = None) -> None:
-        if patience is not None and patience < 1:
-            raise InputError(f"patience must be at least 1 epoch, or None; got {patience}.")
+        if patience is not None and (not isinstance(patience, Integral) or patience < 1):
+            raise InputError(
+                f"patience must be a whole number of epochs, at least 1, or None; got {patience!r}."
+            )
         self.patience = patience
         self.score: Score | None = None
         self.epoch = 0

@@ -181,7 +181,9 @@ def _check_same(path: Path, stored: dict[str, Any], wanted: dict[str, Any]) -> N
             differ = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
             changes = ", ".join(f"{key} was {old.get(key)}, is {new.get(key)}" for key in differ)
             problem = f"was trained with other {name}: {changes}"
-        raise CheckpointError(f"{path} {problem}. Resume with the same, or save to another file.")
+        raise CheckpointError(
+            f"{path} {problem}. Resume with the same {name}, or save to another file."
+        )
 
 
 def _identity(values: Any) -> Any:

@@ -28,6 +28,7 @@ from ifmixup.training.run import choose_device
 GRACE_SECONDS = 3.0
 _KEPT_LINES = 5
 _KEPT_SIGNS = 1000  # of each line
+_PIECE = 65_536
 
 
 class LocalEngine:
@@ -147,7 +148,7 @@ class Crew:
         return None
 
     def _replace(self, worker: WorkerProcess) -> Record | None:
-        """See off a worker that died; its run is tried again, or has failed."""
+        """Clean up after a worker that died; its run is tried again, or has failed."""
         reason = worker.reason()
         stop([worker])
         self.workers.remove(worker)
@@ -245,21 +246,24 @@ class WorkerProcess:
 
     def _listen(self) -> None:
         """Pass on messages; what somebody printed while modules were imported are last words."""
-        with self.answers:
-            for line in self.answers:
-                try:
-                    message = json.loads(line)
-                except (ValueError, RecursionError):
-                    message = None
-                if isinstance(message, dict):
-                    self.events.put((self, message))
-                else:
-                    self._keep(line)
-        self.events.put((self, None))
+        try:
+            with self.answers:
+                for line in self.answers:
+                    try:
+                        message = json.loads(line)
+                    except (ValueError, RecursionError):
+                        message = None
+                    if isinstance(message, dict):
+                        self.events.put((self, message))
+                    else:
+                        self._keep(line)
+        finally:  # whatever happened here: somebody waits for the end of this worker
+            self.events.put((self, None))
 
     def _overhear(self) -> None:
         with self.errors:
-            for line in self.errors:
+            # In pieces: a line without an end must not fill the memory.
+            while line := self.errors.readline(_PIECE):
                 self._keep(line)
 
     def _keep(self, line: str) -> None:
