@@ -109,7 +109,7 @@ def test_a_broken_or_hostile_file_is_computed_anew(kind, graphs, folder, tmp_pat
     else:
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr("archive/data/0", bytes(10**6))
-    with pytest.warns(UserWarning, match="cannot be used.*computed anew"):
+    with pytest.warns(UserWarning, match="cannot be used.*recomputed"):
         found = get(graphs, compute)
     assert found["numbers"].tolist() == [0, 1, 2]
     assert compute.count == 2

@@ -55,7 +55,7 @@ def test_a_dot_per_fold_and_the_difference_of_the_table(shown):
     gcn = shown("gcn")
     (grid,) = paired_dots(gcn).grids
     panel = grid.panels[0]
-    assert len(panel.rows) == 5
+    assert len(panel.rows) == 6
     assert panel.x_label == "points more than none"
     dots, mean = panel.series[:2]
     rows = gcn.groups["MUTAG, holdout"]

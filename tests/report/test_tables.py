@@ -93,7 +93,7 @@ def test_runs_of_unknown_studies():
 def test_a_row_for_each_comparison(studies, shown):
     html = "".join(summary(Studies([shown("gcn")])).parts)
     assert "GCN with every method" in html
-    assert html.count(">holdout<") == 5  # five methods against none
+    assert html.count(">holdout<") == 6  # five methods, one in two readings, against none
     assert "points" in html
     assert "<img" not in "".join(summary(studies).parts)
     assert summary(Studies([])) is None
