@@ -181,7 +181,10 @@ class TestEarlyStopping:
         ("options", "message"),
         [
             ({"validation_fraction": 1.5}, "validation_fraction must lie between 0 and 1; got 1.5"),
-            ({"patience": 0}, "patience must be at least 1 epoch, or None; got 0"),
+            (
+                {"patience": 0},
+                "patience must be a whole number of epochs, at least 1, or None; got 0",
+            ),
         ],
     )
     def test_wrong_options(self, options, message):

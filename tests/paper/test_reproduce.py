@@ -38,11 +38,11 @@ def test_scales():
 def test_a_study_has_a_trial_for_every_variant_and_protocol():
     found = on_mutag("gcn", protocols=["paper", "holdout"], scale=replace(TINY, repeats=2))
     (study,) = found.studies
-    assert Counter(trial.protocol for trial in study.trials) == {"paper": 6, "holdout": 6}
+    assert Counter(trial.protocol for trial in study.trials) == {"paper": 7, "holdout": 7}
     assert study.trials[1].name == "ifmixup"
     assert study.trials[1].against == "none"
     assert study.trials[0].pairs == [(0, 0), (0, 1), (1, 0), (1, 1)]
-    assert len(found.specs()) == 6 * 2 * 4
+    assert len(found.specs()) == 7 * 2 * 4
     assert {spec.settings.epochs for spec in found.specs()} == {2}
     assert experiment_of(study).name == "gcn"
     assert experiment_of(study_of(name="gcn")) is None
@@ -65,7 +65,7 @@ def test_experiments_share_their_runs():
     alone = {spec.key for name in ("gcn", "gat") for spec in on_mutag(name).specs()}
     together = on_mutag("gcn", "gat").specs()
     assert {spec.key for spec in together} == alone
-    assert len(together) == len(alone) == (6 + 3 - 1) * 2  # ifMixup with GCN is in both
+    assert len(together) == len(alone) == (7 + 3 - 1) * 2  # ifMixup with GCN is in both
 
 
 def test_more_repeats_and_folds_keep_the_runs_of_fewer():

@@ -141,7 +141,7 @@ def test_patience(mutag):
     assert best_epoch(short.curves) == short.epoch - 4  # three more, none of them better
     with pytest.raises(InputError, match="patience needs validation graphs"):
         train(*SMALL, mutag, **ALL, patience=3)
-    with pytest.raises(InputError, match="patience must be at least 1"):
+    with pytest.raises(InputError, match="patience must be a whole number of epochs, at least 1"):
         train(*SMALL, mutag, **VALIDATED, patience=0)
 
 

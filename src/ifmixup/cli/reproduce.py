@@ -24,7 +24,7 @@ class ReproduceOptions:
 
     Attributes:
         experiments: gcn, gat, gin, beta, depth, shuffling, shuffling-depth, pairing, selection,
-            few-labels, label-noise, calibration, graph-size, statistics, or all.
+            few-labels, label-noise, calibration, graph-size, statistics, or all of the paper's.
         settings: How to train, instead of the recommended settings.
         engine: Where runs execute.
         scale: smoke (2 folds, 3 epochs, 100 graphs), small (3 folds, 100 epochs) or paper (3 x 10

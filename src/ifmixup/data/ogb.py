@@ -72,8 +72,8 @@ def read_ogb(name: str, root: PathLike | None, options: LoadOptions) -> RawGraph
 def _facts(name: str) -> dict[str, str]:
     """The description in the table inside the package ``ogb``; the package is not imported."""
     spec = importlib.util.find_spec("ogb")
-    table = Path(spec.origin if spec and spec.origin else "").with_name("graphproppred")
-    table = table / "master.csv"
+    folder = Path(spec.origin).parent if spec is not None and spec.origin else Path()
+    table = folder / "graphproppred" / "master.csv"
     if not table.is_file():
         raise MissingExtraError(
             f"{PREFIX}{name} needs the package 'ogb', which is not installed. Install it with: "

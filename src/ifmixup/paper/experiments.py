@@ -50,6 +50,7 @@ class Experiment:
     is_figure: bool = False
     protocol: str | None = None  # the only one that answers its question; None: any
     grid: bool = False  # whether every setting of the paper's grid is run
+    ours: bool = False  # whether it goes beyond the paper
 
 
 def _every_method(model: str) -> tuple[Variant, ...]:
@@ -174,6 +175,7 @@ EXPERIMENTS = {
             tuple(Variant(f"none, seed {seed}", "gcn", "none", seed=seed) for seed in range(3)),
             protocol="paper",
             grid=True,
+            ours=True,
         ),
         Experiment(
             "few-labels",
@@ -182,6 +184,7 @@ EXPERIMENTS = {
             _where({f"{share:.0%}": {"train_share": share, **_STEPS} for share in SHARES}),
             is_figure=True,
             protocol="holdout",
+            ours=True,
         ),
         Experiment(
             "label-noise",
@@ -190,6 +193,7 @@ EXPERIMENTS = {
             _where({f"{noise:.0%} wrong": {"label_noise": noise, **_STEPS} for noise in NOISES}),
             is_figure=True,
             protocol="holdout",
+            ours=True,
         ),
         Experiment(
             "calibration",
@@ -209,6 +213,7 @@ EXPERIMENTS = {
                 ),
             ),
             protocol="holdout",
+            ours=True,
         ),
     )
 }

@@ -92,7 +92,7 @@ def plan(
     """The studies of experiments, or of ``all``, and their data.
 
     Args:
-        names: Names of experiments, or ``all``.
+        names: Names of experiments, or ``all`` for those of the paper.
         scale: The size.
         datasets: Only these of their datasets; None: all.
         variants: Only these of their variants, such as ``none`` and ``ifmixup``; None: all.
@@ -104,7 +104,8 @@ def plan(
     """
     changes = changes or {}
     known_name("search", search, SEARCHES)
-    chosen = list(EXPERIMENTS.values()) if "all" in names else [find(name) for name in names]
+    of_paper = [each for each in EXPERIMENTS.values() if not each.ours]
+    chosen = of_paper if "all" in names else [find(name) for name in names]
     wanted = list(dict.fromkeys(name for each in chosen for name in each.datasets))
     for name in datasets or ():
         if name not in wanted:
