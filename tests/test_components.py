@@ -362,3 +362,8 @@ def test_all_are_those_with_a_name():
     found = [each.name for each in resolve_all("method", ["none", "all", wide])]
     assert found[0] == "none"
     assert sorted(found) == sorted([*METHODS.names(), "wide"])
+
+
+def test_a_file_without_a_class():
+    with pytest.raises(InputError, match=r"'nets.py' names a file. .* such as 'nets.py:Net'"):
+        resolve("model", "nets.py")

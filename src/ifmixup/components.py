@@ -297,6 +297,8 @@ def resolve(kind: str, given: Any) -> Component:
             f"'wide=ifmixup(alpha=1,beta=1)'."
         )
     target = match["target"].strip()
+    if target.endswith(".py"):
+        raise InputError(f"{target!r} names a file. Name a class in it, such as '{target}:Net'.")
     if ":" in target:
         cls, stored = load_class(target, kind)
         found = _described(registry, cls, stored, cls.__name__)

@@ -167,3 +167,20 @@ def test_graphs_without_edges_cannot_tell(mutag):
     for graph in graphs:
         graph.edge_index = graph.edge_index[:, :0]
     check(pack(graphs), Ignores, "ifmixup")
+
+
+class OfData(nn.Module):
+    """A model that takes a batch of PyG, as many scripts have it."""
+
+    def __init__(self, in_channels, out_channels):
+        super().__init__()
+        self.lin = nn.Linear(in_channels, out_channels)
+
+    def forward(self, data):
+        return self.lin(data.x)
+
+
+def test_a_forward_with_other_parameters_is_told_the_right_ones(mutag):
+    message = r"forward\(data\).*called as forward\(x, edge_index, edge_weight, batch\)"
+    with pytest.raises(IfmixupError, match=message):
+        preflight(*parts(OfData), mutag)

@@ -40,7 +40,7 @@ class CompareOptions:
         engine: Where runs execute.
         models: Names (gcn, gin, gat, gatv2), classes of your own (nets.py:Net), or variants
             ('gin3=gin(num_layers=3)').
-        methods: Names, classes of your own (noise.py:Noise), or variants
+        methods: Names, all, classes of your own (noise.py:Noise), or variants
             ('wide=ifmixup(alpha=1,beta=1)'); each is compared with none, else with the first.
         protocols: holdout (honest), paper (optimistic) and last (last epoch); paper and last share
             their runs.

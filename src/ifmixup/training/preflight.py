@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import replace
 
 import torch
@@ -34,6 +35,7 @@ def preflight(settings: Settings, model: ClassSpec, method: ClassSpec, data: Pac
     with reproducible():
         short = settings.with_(steps_per_epoch=1, batch_size=min(settings.batch_size, _GRAPHS))
         trainer = Trainer(short, model, method, data, train=train, test=train[:2])
+        _check_signature(trainer, model)
         _check_output(trainer, model, data)
         _check_requirements(trainer, model)
         if foreign(model) and trainer.method.weights_edges:
@@ -56,6 +58,21 @@ def _few(data: PackedDataset) -> Tensor:
     firsts = [int((y == number).nonzero()[0]) for number in y.unique()[: _GRAPHS // 2]]
     rest = [i for i in range(min(len(order), 2 * _GRAPHS)) if i not in firsts]
     return order[torch.tensor([*firsts, *rest])][:_GRAPHS]
+
+
+def _check_signature(trainer: Trainer, model: ClassSpec) -> None:
+    """Check that a user's model takes what every model is called with."""
+    if not foreign(model):
+        return
+    signature = inspect.signature(trainer.model.forward)
+    try:
+        signature.bind(*range(4))
+    except TypeError:
+        raise ComponentError(
+            f"{model.class_name}.forward is defined as forward{signature}. A model is called as "
+            f"forward(x, edge_index, edge_weight, batch), the four of them by position: give it "
+            f"these parameters, and pass edge_weight on to the layers."
+        ) from None
 
 
 def _check_output(trainer: Trainer, model: ClassSpec, data: PackedDataset) -> None:
@@ -82,6 +99,7 @@ def _check_requirements(trainer: Trainer, model: ClassSpec) -> None:
             raise ComponentError(
                 f"{type(method).__name__} needs a model with {', '.join(needed)}; "
                 f"{model.class_name} has no {' and no '.join(lacking)}. Split its forward: "
-                f"embed(x, edge_index, edge_weight, batch) gives one row per graph, classify(h) "
-                f"its logits. The models of ifmixup.nn have them."
+                f"encode(x, edge_index, edge_weight, batch, *, start=0, stop=None) gives node "
+                f"states, embed(x, edge_index, edge_weight, batch) one row per graph, classify(h) "
+                f"its logits. The models of ifmixup.nn have them. Or leave out this method."
             )
