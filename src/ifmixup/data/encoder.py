@@ -168,6 +168,8 @@ def _columns_of(
     if given is None:
         return None
     names = names or [f"{TENSOR[level]}[{i}]" for i in range(len(given))]
+    if not any(len(column) for column in given):  # as of molecules without any bond
+        given = [[] for _ in names]
     if len(names) != len(given):
         raise InputError(f"{len(names)} names were given for {len(given)} columns: {names}.")
     return tuple(Column(name, _kinds(column)) for name, column in zip(names, given, strict=True))
