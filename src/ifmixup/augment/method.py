@@ -61,6 +61,8 @@ class Method(nn.Module):
         generator: Where randomness comes from; else torch's global generator.
     """
 
+    #: How papers write the method's name.
+    title: ClassVar[str] = "none"
     #: Whether graphs whose edges are sorted by source and have their mirror images stay such.
     keeps_undirected: ClassVar[bool] = True
     #: Whether a graph's change depends on no other graph: then several batches are drawn for and

@@ -67,6 +67,7 @@ class SMixup(PairMethod):
         generator: Where randomness comes from; else torch's global generator.
     """
 
+    title = "S-Mixup"
     keeps_undirected = True
     weights_edges = True
     shown = ("alpha",)
