@@ -143,7 +143,7 @@ def test_tables_and_readme(publish, tmp_path):
     assert without.endswith("b\n")
     publish.save_runs(measured(tmp_path / "a"), runs)
     publish.make_tables(runs, tables)
-    assert sorted(contents(tables)) == ["gcn.md", "gcn.tex", "main.md"]
+    assert sorted(contents(tables)) == ["counts.md", "gcn.md", "gcn.tex", "main.md"]
     made = publish.with_table(without, publish.read(runs))
     assert "| MUTAG | GCN | 85.0 → 87.9 |" in made
     assert "measured again" not in made

@@ -14,6 +14,7 @@ from ifmixup.data.catalog import canonical, find
 from ifmixup.errors import DatasetError
 from ifmixup.paper.dataset_table import SIZES_OF, GraphSizes
 from ifmixup.paper.dataset_table import graph_sizes as count_sizes
+from ifmixup.paper.selection import selection
 from ifmixup.paper.tables import lines
 from ifmixup.report.chart import (
     PALETTE,
@@ -154,6 +155,30 @@ def calibration(shown: ShownStudy) -> Section | None:
         "last epoch. Lower is better."
     )
     return _section(shown, "calibration", "Calibration and time", about, panels)
+
+
+def expected_best(shown: ShownStudy) -> Section | None:
+    """The expected best of n trainings that differ in nothing that matters, by dataset; None for
+    any experiment but ``selection``.
+    """
+    if shown.experiment is None or shown.experiment.name != "selection":
+        return None
+    found = [selection(shown.comparison, dataset) for dataset in shown.study.datasets]
+    panels = [
+        Panel(
+            each.dataset,
+            [Series("none", "line", range(1, len(each.curve) + 1), each.curve, _GREY)],
+            "trainings to choose from",
+            "accuracy of the best, %",
+        )
+        for each in found
+        if each is not None
+    ]
+    about = (
+        "The same method, none, with every setting of the paper's grid and several seeds: what "
+        "the best of n of these trainings has on average, chosen on the test folds."
+    )
+    return _section(shown, "best", "The best of many", about, panels)
 
 
 def graph_sizes(studies: Studies) -> Section | None:
