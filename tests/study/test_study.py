@@ -199,7 +199,7 @@ def changed(*path, to):
         ('{"format": 1}', "None is not a list"),
         ('{"format": 1, "studies": [5]}', "5 is not an object"),
         (changed("name", to=5), "name must be str; got 5"),
-        (changed("metric", to="acuracy"), "Did you mean 'accuracy'"),
+        (changed("metric", to="a/b"), "is not a name for a metric"),
         (changed("metric", to=["accuracy"] * 1000), "metric must be str"),
         (changed("more", to=1), "A study has"),
         (changed("config", to=[]), "is not an object"),

@@ -198,6 +198,7 @@ def check_metric(metric: str | None, task: str) -> str:
         raise unknown_name("metric", str(metric), known)
     if metric not in fitting:
         raise InputError(
-            f"The metric {metric!r} does not fit the task {task!r}. Use {' or '.join(fitting)}."
+            f"The metric {metric!r} does not fit the task {task!r}. Use {', '.join(fitting[:-1])} "
+            f"or {fitting[-1]}."
         )
     return metric
