@@ -11,12 +11,27 @@ from torch_geometric.data import Data, InMemoryDataset
 from ifmixup.data.encoder import FeatureEncoder
 from ifmixup.errors import DatasetError, InputError, unknown_name
 
+_OF_CLASSES = (
+    "accuracy", "balanced_accuracy", "f1_macro", "mcc", "roc_auc", "average_precision", "nll",
+    "brier", "ece",
+)  # fmt: skip
 METRICS = {
-    "classes": ("accuracy", "roc_auc", "average_precision"),
-    "labels": ("roc_auc", "average_precision", "accuracy"),
-    "values": ("mae",),
+    "classes": _OF_CLASSES,
+    "labels": ("roc_auc", *(name for name in _OF_CLASSES if name != "roc_auc")),
+    "values": ("mae", "rmse", "r2", "spearman"),
 }
 """The metrics that fit each task, the usual one first."""
+
+ALIASES = {
+    "log_loss": "nll",
+    "neg_log_loss": "nll",
+    "matthews_corrcoef": "mcc",
+    "roc_auc_ovr": "roc_auc",
+    "neg_brier_score": "brier",
+    "neg_mean_absolute_error": "mae",
+    "neg_root_mean_squared_error": "rmse",
+}
+"""Other names of metrics, scikit-learn's among them."""
 
 TASKS = tuple(METRICS)
 """What ``y`` is: one class of several, several yes-or-no labels, or numbers."""
@@ -215,11 +230,13 @@ def check_metric(metric: str | None, task: str) -> str:
     fitting = METRICS[check_task(task)]
     if metric is None:
         return fitting[0]
+    metric = ALIASES.get(metric, metric)
     known = dict.fromkeys(name for names in METRICS.values() for name in names)
     if metric not in known:
         raise unknown_name("metric", str(metric), known)
     if metric not in fitting:
         raise InputError(
-            f"The metric {metric!r} does not fit the task {task!r}. Use {' or '.join(fitting)}."
+            f"The metric {metric!r} does not fit the task {task!r}. Use {', '.join(fitting[:-1])} "
+            f"or {fitting[-1]}."
         )
     return metric

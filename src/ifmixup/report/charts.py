@@ -32,7 +32,7 @@ from ifmixup.study.comparison import Row
 from ifmixup.study.protocols import defined
 from ifmixup.training.packed import pack
 from ifmixup.training.run import RunResult
-from ifmixup.training.task import TITLES
+from ifmixup.training.task import title_of
 
 _GREY, _ORANGE, _BLUE, _GREEN = PALETTE[:4]
 _OF_PROTOCOL = {"holdout": (_BLUE, 0.0), "paper": (_ORANGE, 0.2), "last": (_GREEN, 0.35)}
@@ -76,7 +76,9 @@ def means(shown: ShownStudy) -> Grid | None:
             panels.append(Panel(dataset, series, axis(shown.metric), rows=rows))
     if not panels:
         return None
-    title = f"Mean {TITLES[shown.metric]}; lines are ± one standard deviation, over folds for ours"
+    title = (
+        f"Mean {title_of(shown.metric)}; lines are ± one standard deviation, over folds for ours"
+    )
     if any(line.published for line in found):
         title += " and over repeats for the published"
     return Grid(f"{shown.name}-{shown.metric.replace('_', '-')}", f"{title}.", panels)
