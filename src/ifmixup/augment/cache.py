@@ -41,6 +41,7 @@ _LEFT_OVER = re.compile(r"\.[a-z_]+-[0-9a-f]{64}\.pt\.(.*\.tmp|lock)")
 _HOUR = 3600.0
 _SECONDS = "fit_seconds"  # beside the tensors: how long it took to compute them
 _SAVED: ContextVar[list[float] | None] = ContextVar("saved", default=None)
+_SWITCHED_OFF: ContextVar[bool] = ContextVar("switched_off", default=False)
 
 Check = Callable[[dict[str, Tensor]], bool]
 
@@ -91,10 +92,20 @@ def remember(
 def folder() -> Path | None:
     """Where files are kept; None where nothing is."""
     named = os.environ.get(VARIABLE, "")
-    if named.lower() == OFF:
+    if named.lower() == OFF or _SWITCHED_OFF.get():
         return None
     place = Path(named).expanduser() if named else cache_folder() / "fits"
     return place if named or place.is_absolute() else None  # a user without a home
+
+
+@contextlib.contextmanager
+def switched_off() -> Iterator[None]:
+    """Nothing is kept in the block: for a trial that is not a training."""
+    token = _SWITCHED_OFF.set(True)
+    try:
+        yield
+    finally:
+        _SWITCHED_OFF.reset(token)
 
 
 @contextlib.contextmanager
