@@ -4,6 +4,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from ifmixup.data.dataset import METRICS
 from ifmixup.errors import InputError
 from ifmixup.training.fit import train
 from ifmixup.training.packed import pack
@@ -23,7 +24,7 @@ def test_validation_chooses_and_the_test_fold_is_read_at_that_epoch(mutag):
     assert result.metrics["chosen_accuracy"] == result.curves["test_accuracy"][chosen]
     assert result.metrics["chosen_nll"] == result.curves["test_loss"][chosen]
     assert result.metrics["accuracy"] == result.curves["test_accuracy"][-1]
-    names = ("accuracy", "balanced_accuracy", "nll", "ece")
+    names = METRICS["classes"]
     assert set(result.metrics) == {
         *(f"{prefix}{name}" for prefix in ("", "chosen_") for name in names),
         *("temperature", "scaled_nll", "scaled_ece"),
@@ -34,8 +35,8 @@ def test_validation_chooses_and_the_test_fold_is_read_at_that_epoch(mutag):
 @pytest.mark.parametrize(
     ("graphs", "metric", "sign", "names"),
     [
-        (with_labels, "roc_auc", 1, {"roc_auc", "accuracy", "nll"}),
-        (with_values, "mae", -1, {"mae", "squared_error"}),
+        (with_labels, "roc_auc", 1, METRICS["labels"]),
+        (with_values, "mae", -1, (*METRICS["values"], "squared_error")),
     ],
 )
 def test_labels_and_values(graphs, metric, sign, names):

@@ -23,11 +23,12 @@ from ifmixup.study.study import Candidate, Study, Trial
 from ifmixup.study.table import UNKNOWN, Table, difference_text, grouped_table, metric_text
 from ifmixup.training.run import RunResult
 from ifmixup.training.task import (
-    TITLES,
+    IN_UNITS,
     difference_unit,
     higher_is_better,
     is_fraction,
     signed,
+    title_of,
 )
 
 if TYPE_CHECKING:
@@ -332,18 +333,19 @@ FORMATS = {"text": ".txt", "csv": ".csv", "markdown": ".md", "latex": ".tex", "j
 
 def metric_title(rows: Sequence[Row]) -> str:
     """What the numbers of rows are called."""
-    return " / ".join(dict.fromkeys(TITLES[row.metric] for row in rows)) or "accuracy"
+    return " / ".join(dict.fromkeys(title_of(row.metric) for row in rows)) or "accuracy"
 
 
 def notes(rows: Sequence[Row]) -> list[str]:
     """What must be read with the numbers."""
     said = []
     for metric in dict.fromkeys(row.metric for row in rows) or ("accuracy",):
-        title = TITLES[metric][0].upper() + TITLES[metric][1:]
-        if is_fraction(metric):
-            said.append(f"{title} in %, differences in points.")
-        else:
-            said.append(f"{title} in the units of the target; lower is better.")
+        title = title_of(metric)[0].upper() + title_of(metric)[1:]
+        units = "in %, differences in points" if is_fraction(metric) else ""
+        units = "in the units of the target" if metric in IN_UNITS else units
+        lower = "" if higher_is_better(metric) else "lower is better"
+        if units or lower:
+            said.append(f"{title}{' ' * bool(units)}{'; '.join(filter(None, (units, lower)))}.")
     if any(row.reading.optimistic for row in rows):
         said.append(f"* {OPTIMISTIC}")
     for row in rows:
@@ -356,7 +358,7 @@ def notes(rows: Sequence[Row]) -> list[str]:
             )
         if row.reading.undefined:
             said.append(
-                f"{name}: on {len(row.reading.undefined)} folds the {TITLES[row.metric]} is not "
+                f"{name}: on {len(row.reading.undefined)} folds the {title_of(row.metric)} is not "
                 f"defined, because all graphs are of one class there."
             )
     return said

@@ -24,7 +24,7 @@ from ifmixup.training.preflight import preflight
 from ifmixup.training.run import choose_device, reproducible, versions
 from ifmixup.training.run_spec import digest
 from ifmixup.training.settings import Settings
-from ifmixup.training.task import TITLES
+from ifmixup.training.task import title_of
 from ifmixup.training.trainer import Trainer, with_edge_attr
 
 SAVE_EVERY = 1.0  # seconds, at the end of an epoch; the first epoch is saved at once
@@ -210,7 +210,7 @@ def epoch_bar(epochs: int) -> Iterator[Callable[[Trainer], None]]:
             metric = trainer.data.metric
             text = f"loss {trainer.curves['train_loss'][-1]:.4f}"
             for part, measured in trainer.latest.items():
-                text += f"  {part} {TITLES[metric]} {measured[metric]:.3f}"
+                text += f"  {part} {title_of(metric)} {measured[metric]:.3f}"
             progress.update(task, completed=trainer.epoch, figures=text)
 
         yield show

@@ -10,13 +10,16 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 import torch
+from torch import Tensor
 
 from ifmixup.errors import InputError
 from ifmixup.training.metrics import fit_temperature, metrics
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run_spec import Fold, RunSpec
-from ifmixup.training.task import best_epoch, metric_of
+from ifmixup.training.task import Score, metric_of, validation_score
 from ifmixup.training.trainer import Trainer
+
+Predictions = tuple[Tensor, Tensor]  # what a model gave, and the targets
 
 
 @dataclass(frozen=True)
@@ -27,9 +30,9 @@ class RunResult:
         curves: One value per epoch: ``train_loss``, ``test_accuracy`` and ``test_loss``, and where
             the fold has validation graphs ``validation_accuracy`` and ``validation_loss``;
             ``test_roc_auc`` and so on where the metric is another one.
-        metrics: On the test graphs after the last epoch: ``accuracy``, ``balanced_accuracy``,
-            ``nll``, ``ece``, or what :func:`~ifmixup.training.metrics.metrics` gives for another
-            task; with validation graphs also ``chosen_accuracy`` and so on, at the epoch that
+        metrics: On the test graphs after the last epoch every metric of the task
+            (:func:`~ifmixup.training.metrics.all_metrics`): ``accuracy``, ``f1_macro``, ``nll``
+            and so on; with validation graphs also ``chosen_accuracy`` and so on, at the epoch that
             validation chose, and for classes ``temperature``, ``scaled_nll`` and ``scaled_ece``,
             after the last epoch with the temperature that fits the validation graphs best.
         seconds: The time of training and evaluating.
@@ -43,7 +46,7 @@ class RunResult:
 
     @property
     def metric(self) -> str:
-        """What the curves show: ``accuracy``, ``roc_auc``, ``average_precision`` or ``mae``."""
+        """What the curves show, such as ``accuracy`` or ``mae``."""
         return metric_of(self.curves)
 
 
@@ -71,19 +74,23 @@ def run(
             **{part: fold.indices(part) for part in ("train", "validation", "test")},
             seed=spec.run_seed,
         )
-        tested = []
+        chosen: tuple[Score, Predictions] | None = None
         while trainer.epoch < spec.settings.epochs:
             trainer.run_epoch()
-            tested.append(trainer.latest["test"])
+            if fold.validation:
+                score = validation_score(trainer.curves)
+                if chosen is None or score > chosen[0]:
+                    chosen = score, trainer.predictions["test"]
             if each_epoch is not None:
                 each_epoch(trainer.epoch)
         scaled = _scaled(trainer) if fold.validation and data.task == "classes" else {}
-    chosen = tested[best_epoch(trainer.curves)] if fold.validation else {}
+        last = trainer.all_metrics(*trainer.predictions["test"])
+        at_best = {} if chosen is None else trainer.all_metrics(*chosen[1])
     return RunResult(
         curves=trainer.curves,
         metrics={
-            **tested[-1],
-            **{f"chosen_{name}": value for name, value in chosen.items()},
+            **last,
+            **{f"chosen_{name}": value for name, value in at_best.items()},
             **scaled,
         },
         seconds=trainer.seconds,

@@ -21,7 +21,7 @@ from ifmixup.errors import InputError, TrainingError
 from ifmixup.graphs import Graphs, cut, is_undirected, select
 from ifmixup.nn.graph_model import GraphModel
 from ifmixup.nn.inputs import GraphsModel
-from ifmixup.training.metrics import loss_of, metrics, number_known
+from ifmixup.training.metrics import all_metrics, loss_of, metrics, number_known
 from ifmixup.training.optimizer import FlatAdamW, make_optimizer
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.scaling import Scaling
@@ -125,6 +125,7 @@ class Trainer:
         for name in self.evaluated:
             self.curves |= {f"{name}_{data.metric}": [], f"{name}_loss": []}
         self.latest: dict[str, dict[str, float]] = {}
+        self.predictions: dict[str, tuple[Tensor, Tensor]] = {}  # that the latest are of
 
     def run_epoch(self) -> None:
         """Train one epoch, evaluate validation and test, and add a point to every curve."""
@@ -153,9 +154,13 @@ class Trainer:
         self.seconds += time.perf_counter() - start
 
     def evaluate(self, name: str) -> dict[str, float]:
-        """The metrics on ``validation`` or ``test``."""
-        out, y = self.predicted(name)
+        """The metrics of every epoch on ``validation`` or ``test``."""
+        self.predictions[name] = out, y = self.predicted(name)
         return metrics(out, y, self.data.task, self.data.metric, self.scaling.y_std)
+
+    def all_metrics(self, out: Tensor, y: Tensor) -> dict[str, float]:
+        """Every metric of the task, of what :meth:`predicted` gave after some epoch."""
+        return all_metrics(out, y, self.data.task, self.scaling.y_std)
 
     def predicted(self, name: str) -> tuple[Tensor, Tensor]:
         """What the model gives for ``validation`` or ``test``, and the targets."""
