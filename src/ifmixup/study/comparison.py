@@ -371,7 +371,7 @@ def margin_of(metric: str, base: float, margin: float = 1.0) -> Margin:
     if is_fraction(metric):
         name = f"{margin:g} point{'s' * (margin != 1)}"
         return Margin(margin / 100, name, higher_is_better(metric))
-    name = f"{margin:g} % of the baseline's {TITLES[metric]}"
+    name = f"{margin:g} % of the baseline's {title_of(metric)}"
     return Margin(margin / 100 * abs(base), name, higher_is_better(metric))
 
 
