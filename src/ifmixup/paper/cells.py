@@ -102,30 +102,25 @@ def readings_table(comparisons: Sequence[Comparison]) -> Table | None:
     log-loss of a cell is the mean over its folds at the epoch that validation accuracy chose. The
     reading that is lower in more cells is the default; with as many on both sides node weights are.
     """
-    pairs = [
-        (comparison.study.name, *pair)
-        for comparison in _main(comparisons)
-        for pair in _pairs(lines(comparison), "ifmixup", "holdout", base=WHOLE_NODES)
-    ]
     losses = [
-        (model, whole.trial.dataset, *(log_loss(row, "validation") for row in (weighted, whole)))
-        for model, whole, weighted in pairs
+        (
+            whole.trial.dataset,
+            comparison.study.name.upper(),
+            log_loss(weighted, "validation"),
+            log_loss(whole, "validation"),
+        )
+        for comparison in _main(comparisons)
+        for whole, weighted in _pairs(lines(comparison), "ifmixup", "holdout", base=WHOLE_NODES)
     ]
     if not losses:
         return None
     lower = sum(weighted < whole for *_, weighted, whole in losses)
     higher = sum(weighted > whole for *_, weighted, whole in losses)
     winner = "node weights" if lower >= higher else "whole nodes"
-    rows = [
-        (
-            dataset,
-            model.upper(),
-            f"{weighted:.3f}",
-            f"{whole:.3f}",
-            f"{weighted - whole:+.3f}".replace("-", "−"),
-        )
-        for model, dataset, weighted, whole in losses
-    ]
+    rows = []
+    for dataset, model, weighted, whole in losses:
+        difference = f"{weighted - whole:+.3f}".replace("-", "−")
+        rows.append((dataset, model, f"{weighted:.3f}", f"{whole:.3f}", difference))
     said = [
         f"Validation log-loss of ifMixup, held out. Node weights are lower in {lower} of "
         f"{len(rows)} cells and higher in {higher}: the default is {winner}."
