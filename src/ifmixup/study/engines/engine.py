@@ -72,8 +72,8 @@ def perform(
             for each, cls in zip(foreigners, classes, strict=True):
                 adopt(each, cls)
         fold = Fold.of(message["fold"])
-        told = {"each_epoch": each_epoch, "each_fit": each_fit}
-        result = run(spec, data, fold, device=message["device"], **told)
+        device = message["device"]
+        result = run(spec, data, fold, device=device, each_epoch=each_epoch, each_fit=each_fit)
     except BaseException as error:  # a run may fail in any way, and the next one has to go on
         return {**answer, "error": str(error), "kind": type(error).__name__}
     return {**answer, "result": vars(result)}
