@@ -8,7 +8,7 @@ from pathlib import Path
 
 from torch_geometric.data import Data
 
-from ifmixup.data.dataset import NoGraphError, Skips
+from ifmixup.data.dataset import NoGraphError, Rows, Skips
 from ifmixup.data.frames import Frame
 from ifmixup.data.raw import LoadOptions, RawGraphs
 from ifmixup.data.smiles import check_features, column_names, smiles_reader
@@ -47,16 +47,19 @@ def read_molecules(
     elif options.labelled:
         label_columns = [_usual(table, _LABELS, "labels", "label")]
 
+    more = [*label_columns, *map(table.index, options.columns)]
     skips = Skips(str(table.path), options.strict)
-    rows, ids, graphs = [], [], []
-    read = molecules_in(table, smiles, options.identifier, label_columns, features=features)
-    for row, name, found in read:
+    rows, ids, graphs, numbers = [], [], [], []
+    for number, (row, name, found) in enumerate(
+        molecules_in(table, smiles, options.identifier, more, features=features)
+    ):
         if isinstance(found, str):
             skips.add(row.line, row.cells[0], found, name)
             continue
         rows.append(row)
         ids.append(name)
         graphs.append(found)
+        numbers.append(number)
     if not graphs:
         raise skips.nothing_left("molecule")
     lines = [row.line for row in rows]
@@ -83,6 +86,14 @@ def read_molecules(
         texts=[row.cells[0] for row in rows],
         node_names=node_names,
         edge_names=edge_names,
+        rows=Rows(
+            numbers,
+            [row.cells[0] for row in rows],
+            {
+                column: [row.cells[at] for row in rows]
+                for at, column in enumerate(options.columns, 1 + len(label_columns))
+            },
+        ),
     )
 
 
