@@ -15,6 +15,7 @@ from ifmixup import augment
 from ifmixup.augment import IfMixup, Method
 from ifmixup.components import (
     METHODS,
+    MODELS,
     ClassSpec,
     Registry,
     build,
@@ -367,3 +368,23 @@ def test_all_are_those_with_a_name():
 def test_a_file_without_a_class():
     with pytest.raises(InputError, match=r"'nets.py' names a file. .* such as 'nets.py:Net'"):
         resolve("model", "nets.py")
+
+
+def test_how_papers_write_names():
+    def titles(registry):
+        found = [resolve(registry.kind, name).spec for name in registry.names()]
+        return [registry.title(spec) for spec in found if spec.source is None]
+
+    assert titles(MODELS) == ["GAT", "GATv2", "GCN", "GIN"]
+    expected = "Attribute Masking,DropEdge,DropNode,Edge Perturbation,G-Mixup,Graph Transplant,"
+    expected += "ifMixup,Manifold Mixup,MixupGraph,NodeSam,none,S-Mixup,Subgraph,SubMix"
+    assert titles(METHODS) == expected.split(",")
+    assert METHODS.title(with_options("ifmixup", name="wide", alpha=1).spec) == "wide"
+    assert METHODS.title(with_options("ifmixup", name="drop_edge").spec) == "drop_edge"
+
+
+def test_a_class_of_the_users_is_called_by_its_name():
+    class Noise(Method):
+        pass
+
+    assert METHODS.title(resolve("method", Noise).spec) == "Noise"

@@ -1,5 +1,6 @@
 """Runs go into the repository and come back; the published tables are made of them alone."""
 
+import gzip
 import importlib
 import json
 import sys
@@ -10,6 +11,7 @@ import pytest
 from ifmixup.paper.reproduce import Scale, plan
 from ifmixup.study.store import Store
 from ifmixup.study.study import load_studies, save_studies
+from ifmixup.training.run_spec import RunSpec
 from stored_runs import records_of, result, stored, study_of
 
 RESULTS = Path(__file__).parents[1] / "results"
@@ -141,7 +143,7 @@ def test_tables_and_readme(publish, tmp_path):
     assert without.endswith("b\n")
     publish.save_runs(measured(tmp_path / "a"), runs)
     publish.make_tables(runs, tables)
-    assert sorted(contents(tables)) == ["gcn.md", "gcn.tex", "main.md"]
+    assert sorted(contents(tables)) == ["counts.md", "gcn.md", "gcn.tex", "main.md"]
     made = publish.with_table(without, publish.read(runs))
     assert "| MUTAG | GCN | 85.0 → 87.9 |" in made
     assert "measured again" not in made
@@ -183,3 +185,12 @@ def test_the_settings_are_those_that_the_search_chose():
     page, recommended = search.texts(RESULTS / "search")
     assert (RESULTS / "search" / "README.md").read_text(encoding="utf-8") == page
     assert search.RECOMMENDED.read_text(encoding="utf-8") == recommended
+
+
+def test_the_keys_of_published_runs_are_still_those_of_their_content():
+    paths = sorted(RESULTS.glob("search/*.jsonl.gz"))
+    assert paths
+    for path in paths:
+        with gzip.open(path, "rt") as lines:
+            for values in map(json.loads, lines):
+                assert RunSpec.of(values["spec"]).key == values["key"]

@@ -137,6 +137,12 @@ class Registry:
         """What a class is called; None if it is not registered."""
         return next((name for name, each in self._classes.items() if each is cls), None)
 
+    def title(self, spec: ClassSpec) -> str:
+        """How papers write it, such as ``DropEdge``; a variant or a user's class has its name."""
+        named = self._classes[spec.name] if spec.name in self.names() else None
+        same = spec.source is None and getattr(named, "__name__", None) == spec.class_name
+        return str(getattr(named, "title", spec.name)) if same else spec.name
+
     def options(self, cls: type) -> dict[str, Option]:
         """The options of a class: its signature, less what the library gives.
 

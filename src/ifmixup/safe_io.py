@@ -63,6 +63,14 @@ def check_size(what: str, size: int, usual: int) -> None:
         )
 
 
+def cache_folder() -> Path:
+    """The user's folder for what can be downloaded or computed again."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):  # the XDG specification says to ignore relative ones
+        base = os.path.expanduser("~/.cache")
+    return Path(base) / "ifmixup"
+
+
 def folder_name(name: str) -> str:
     """``name`` as the name of one folder: letters, digits and ``_ . -``, not hidden, never empty.
 

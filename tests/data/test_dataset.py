@@ -119,8 +119,14 @@ def test_one_graph_and_none():
     [
         ({"task": "class"}, "Unknown task 'class'. Did you mean 'classes'"),
         ({"metric": "auc"}, "Unknown metric 'auc'"),
-        ({"metric": "mae"}, "'mae' does not fit the task 'classes'. Use accuracy or roc_auc"),
-        ({"task": "values", "metric": "accuracy"}, "does not fit the task 'values'. Use mae"),
+        (
+            {"metric": "mae"},
+            "'mae' does not fit the task 'classes'. Use accuracy, balanced_accuracy",
+        ),
+        (
+            {"task": "values", "metric": "accuracy"},
+            "does not fit the task 'values'. Use mae, rmse, r2 or spearman",
+        ),
         ({"ids": ["a"]}, "1 identifiers were given for 2 graphs"),
     ],
 )

@@ -7,6 +7,7 @@ import pytest
 from ifmixup.components import with_options
 from ifmixup.errors import InputError, StoreError
 from ifmixup.study import study as module
+from ifmixup.study.baselines import Baseline, best_baseline
 from ifmixup.study.study import Study, load_studies, save_studies
 from own_classes import Net, Noise
 from stored_runs import study_of
@@ -198,7 +199,7 @@ def changed(*path, to):
         ('{"format": 1}', "None is not a list"),
         ('{"format": 1, "studies": [5]}', "5 is not an object"),
         (changed("name", to=5), "name must be str; got 5"),
-        (changed("metric", to="acuracy"), "Did you mean 'accuracy'"),
+        (changed("metric", to="a/b"), "is not a name for a metric"),
         (changed("metric", to=["accuracy"] * 1000), "metric must be str"),
         (changed("more", to=1), "A study has"),
         (changed("config", to=[]), "is not an object"),
@@ -250,3 +251,51 @@ def test_a_folder_that_cannot_be_written(tmp_path):
 
 def test_a_study_is_plain_values():
     assert Study.of(json.loads(json.dumps(GOOD))) == study_of(folds=2)
+
+
+GUESS = Baseline("majority class", "MUTAG", {"accuracy": ((0, 0, 0.5), (0, 1, float("nan")))}, 0.1)
+
+
+def test_metrics_and_baselines_are_kept(tmp_path):
+    study = replace(study_of(), metrics=("accuracy", "nll", "f1_macro"), baselines=(GUESS,))
+    saved(tmp_path, study)
+    (found,) = load_studies(tmp_path)
+    assert (found.metric, found.metrics) == ("accuracy", ("accuracy", "nll", "f1_macro"))
+    (guess,) = found.baselines
+    assert (guess.name, guess.dataset, guess.seconds) == ("majority class", "MUTAG", 0.1)
+    assert guess.scores("accuracy") == {(0, 0): 0.5}  # where it is defined
+    assert guess.mean("accuracy") == 0.5
+    assert guess.scores("mcc") == {}
+
+
+def test_the_metric_that_decides_comes_first():
+    assert study_of(metric="mae").metrics == ("mae",)
+    assert replace(study_of(), metrics=("nll", "accuracy")).metrics == ("accuracy", "nll")
+
+
+def test_a_study_of_before_there_were_metrics_and_baselines_is_read(tmp_path):
+    path = saved(tmp_path, study_of())
+    content = json.loads(path.read_text())
+    for name in ("metrics", "baselines"):
+        del content["studies"][0][name]
+    path.write_text(json.dumps(content))
+    assert load_studies(tmp_path) == [study_of()]
+    assert load_studies(tmp_path)[0].metrics == ("accuracy",)
+
+
+def test_the_best_baseline_is_the_best_by_the_metric():
+    other = Baseline("mean", "MUTAG", {"accuracy": ((0, 0, 0.6),), "mae": ((0, 0, 2.0),)})
+    less = Baseline("forest", "MUTAG", {"mae": ((0, 0, 1.0),)})
+    several = (GUESS, other, less)
+    assert best_baseline(several, "MUTAG", "accuracy") is other
+    assert best_baseline(several, "MUTAG", "mae") is less
+    assert best_baseline(several, "NCI1", "mae") is None
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"accuracy": [[0, 0]]}, {"accuracy": [[0, 0, "high"]]}, {"accuracy": 3}, {"a": [[0, 0.5, 1]]}],
+)
+def test_a_baseline_of_an_untrusted_file_is_checked(values):
+    with pytest.raises(InputError):
+        Baseline.of({**GUESS.to_dict(), "values": values})

@@ -7,15 +7,25 @@ import torch
 import torch.nn.functional as F
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import spearmanr
 from sklearn.metrics import (
+    accuracy_score,
     average_precision_score,
     balanced_accuracy_score,
+    brier_score_loss,
+    f1_score,
     log_loss,
+    matthews_corrcoef,
+    mean_absolute_error,
+    r2_score,
     roc_auc_score,
+    root_mean_squared_error,
 )
 
+from ifmixup.data.dataset import METRICS
 from ifmixup.errors import InputError
 from ifmixup.training.metrics import (
+    all_metrics,
     average_precision,
     binary_cross_entropy,
     calibration_error,
@@ -223,3 +233,85 @@ def test_the_temperature_without_a_mistake_is_bounded():
     y = torch.tensor([0, 1])
     assert 0.01 <= fit_temperature(torch.eye(2), y) < 0.1  # nearly 0: all are right
     assert 10 < fit_temperature(torch.eye(2), 1 - y) <= 100  # no better than chance: all are wrong
+
+
+def of_scikit_learn(y, proba):
+    """Every metric of classes but the calibration error, which scikit-learn has not."""
+    guess, rows = proba.argmax(1), np.eye(proba.shape[1])[y]
+    two = proba.shape[1] == 2
+    scores, binary = (proba[:, 1], y) if two else (proba, rows)
+    return {
+        "accuracy": accuracy_score(y, guess),
+        "balanced_accuracy": balanced_accuracy_score(y, guess),
+        "f1_macro": f1_score(y, guess, average="macro"),
+        "mcc": matthews_corrcoef(y, guess),
+        "roc_auc": roc_auc_score(binary, scores),
+        "average_precision": average_precision_score(binary, scores),
+        "nll": log_loss(y, proba),
+        "brier": brier_score_loss(y, scores),
+    }
+
+
+@pytest.mark.parametrize("classes", [2, 3, 5])
+@pytest.mark.parametrize("seed", range(3))
+def test_every_metric_of_classes_is_that_of_scikit_learn(classes, seed):
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randn(60, classes, generator=generator)
+    y = torch.randint(classes, (60,), generator=generator)
+    found = all_metrics(logits, y)
+    assert set(found) == set(METRICS["classes"])
+    expected = of_scikit_learn(y.numpy(), logits.double().softmax(1).numpy())
+    assert {n: found[n] for n in expected} == pytest.approx(expected, rel=1e-6)
+    for name in METRICS["classes"]:  # and the same as the metric that decides
+        assert metrics(logits, y, "classes", name)[name] == found[name]
+
+
+def test_every_metric_of_labels_is_the_mean_over_known_columns():
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(80, 3, generator=generator)
+    y = torch.randint(2, (80, 3), generator=generator).float()
+    y[torch.rand(80, 3, generator=generator) < 0.3] = NAN
+    y[:, 2] = NAN  # a column that is nowhere known does not count
+    found = all_metrics(logits, y, "labels")
+    assert set(found) == set(METRICS["labels"])
+    columns = []
+    for column in range(2):
+        known = ~y[:, column].isnan()
+        p = logits[known, column].double().sigmoid().numpy()
+        columns.append(of_scikit_learn(y[known, column].long().numpy(), np.stack([1 - p, p], 1)))
+    for name in set(columns[0]) - {"nll"}:
+        assert found[name] == pytest.approx(np.mean([each[name] for each in columns])), name
+
+
+def test_every_metric_of_values_is_that_of_scikit_learn():
+    generator = torch.Generator().manual_seed(0)
+    out, y = torch.randn(2, 50, 2, generator=generator).double()
+    y[:, 1] = y[:, 1].round()  # with equal values
+    y[torch.rand(50, 2, generator=generator) < 0.3] = NAN
+    unit = torch.tensor([2.0, 10.0])
+    found = all_metrics(out, y, "values", unit)
+    assert set(found) == {*METRICS["values"], "squared_error"}
+    columns = []
+    for column in range(2):
+        known = ~y[:, column].isnan()
+        a, b = (each[known, column].numpy() * float(unit[column]) for each in (y, out))
+        columns.append(
+            {
+                "mae": mean_absolute_error(a, b),
+                "rmse": root_mean_squared_error(a, b),
+                "r2": r2_score(a, b),
+                "spearman": spearmanr(a, b).statistic,
+            }
+        )
+    for name in columns[0]:
+        assert found[name] == pytest.approx(np.mean([each[name] for each in columns])), name
+
+
+def test_metrics_that_are_not_defined():
+    constant = all_metrics(torch.zeros(3, 1), torch.ones(3, 1), "values")
+    assert math.isnan(constant["r2"])
+    assert math.isnan(constant["spearman"])
+    assert constant["rmse"] == 1
+    one_class = all_metrics(torch.tensor([[1.0, 0.0]]), torch.tensor([0]))
+    assert math.isnan(one_class["roc_auc"])
+    assert one_class["mcc"] == 0

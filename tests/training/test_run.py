@@ -4,6 +4,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from ifmixup.data.dataset import METRICS
 from ifmixup.errors import InputError
 from ifmixup.training.fit import train
 from ifmixup.training.packed import pack
@@ -23,7 +24,7 @@ def test_validation_chooses_and_the_test_fold_is_read_at_that_epoch(mutag):
     assert result.metrics["chosen_accuracy"] == result.curves["test_accuracy"][chosen]
     assert result.metrics["chosen_nll"] == result.curves["test_loss"][chosen]
     assert result.metrics["accuracy"] == result.curves["test_accuracy"][-1]
-    names = ("accuracy", "balanced_accuracy", "nll", "ece")
+    names = METRICS["classes"]
     assert set(result.metrics) == {
         *(f"{prefix}{name}" for prefix in ("", "chosen_") for name in names),
         *("temperature", "scaled_nll", "scaled_ece"),
@@ -34,8 +35,8 @@ def test_validation_chooses_and_the_test_fold_is_read_at_that_epoch(mutag):
 @pytest.mark.parametrize(
     ("graphs", "metric", "sign", "names"),
     [
-        (with_labels, "roc_auc", 1, {"roc_auc", "accuracy", "nll"}),
-        (with_values, "mae", -1, {"mae", "squared_error"}),
+        (with_labels, "roc_auc", 1, METRICS["labels"]),
+        (with_values, "mae", -1, (*METRICS["values"], "squared_error")),
     ],
 )
 def test_labels_and_values(graphs, metric, sign, names):
@@ -116,3 +117,19 @@ def test_what_is_installed():
     assert set(found) == {"ifmixup", "python", "torch", "torch_geometric"}
     assert found["torch"] == torch.__version__
     assert all(type(version) is str for version in found.values())  # a checkpoint can hold them
+
+
+def test_the_time_of_the_fit_stands_in_the_run(mutag, tmp_path, monkeypatch):
+    """Also where a fit for another model is used again."""
+    monkeypatch.setenv("IFMIXUP_CACHE", str(tmp_path))
+    of_models = []
+    for model in ("gcn", "gin"):
+        settings, *specs = parts(model, "s_mixup", epochs=1)
+        spec = replace(SPEC, settings=settings, model=specs[0], method=specs[1])
+        of_models.append(run(spec, mutag, FOLD))
+    assert len(list(tmp_path.iterdir())) == 1  # fitted once
+    first, second = (each.fit_seconds for each in of_models)
+    assert 0 < first < of_models[0].prepare_seconds
+    assert first / 2 < second < 2 * first + 1
+    assert run(SPEC, mutag, FOLD).fit_seconds is None
+    assert "fit_seconds" not in run(SPEC, mutag, FOLD).metrics

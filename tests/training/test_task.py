@@ -3,15 +3,20 @@ import math
 import pytest
 
 from ifmixup.data.dataset import METRICS, TASKS
+from ifmixup.errors import InputError
 from ifmixup.training.task import (
+    BESIDE,
     LOSSES,
     TITLES,
     best_epoch,
+    check_metric_name,
     difference_unit,
     higher_is_better,
     is_fraction,
     metric_of,
+    note_metric,
     signed,
+    title_of,
     validation_score,
 )
 
@@ -24,9 +29,29 @@ def test_all_metrics_and_tasks_are_known():
 
 
 def test_which_way_is_better():
-    assert [name for name in TITLES if not higher_is_better(name)] == ["mae"]
-    assert [name for name in TITLES if not is_fraction(name)] == ["mae"]
+    lower = ["nll", "brier", "ece", "mae", "rmse"]
+    assert [name for name in TITLES if not higher_is_better(name)] == lower
+    assert [name for name in TITLES if not is_fraction(name)] == [
+        "mcc", "nll", "brier", "mae", "rmse", "r2", "spearman",
+    ]  # fmt: skip
     assert not higher_is_better("loss")
+    assert {BESIDE[task] in METRICS[task] for task in TASKS} == {True}
+
+
+def test_a_metric_that_is_not_ours_has_a_direction_and_a_title():
+    note_metric("cost_per_graph", False)
+    note_metric("cost_per_graph", False)
+    assert not higher_is_better("cost_per_graph")
+    assert (title_of("cost_per_graph"), title_of("mae")) == ("cost per graph", "MAE")
+    for name, way in (("cost_per_graph", True), ("accuracy", True)):
+        with pytest.raises(InputError, match=f"another metric called '{name}'"):
+            note_metric(name, way)
+
+
+@pytest.mark.parametrize("name", ["", "loss", "chosen_f1", "scaled_f1", "a/b", "1st", "x" * 61])
+def test_names_that_no_metric_can_have(name):
+    with pytest.raises(InputError, match="not a name for a metric"):
+        check_metric_name(name)
 
 
 def test_what_a_difference_is_said_in():

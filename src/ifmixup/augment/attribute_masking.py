@@ -28,6 +28,7 @@ class AttributeMasking(Method):
         generator: See :class:`Method`.
     """
 
+    title = "Attribute Masking"
     keeps_undirected = True
     shown = ("mask_ratio",)
 

@@ -39,6 +39,7 @@ class DropEdge(Drop):
         generator: See :class:`Method`.
     """
 
+    title = "DropEdge"
     keeps_undirected = True
     per_graph = True
 

@@ -22,6 +22,7 @@ class DropNode(Drop):
         generator: See :class:`Method`.
     """
 
+    title = "DropNode"
     keeps_undirected = True
     per_graph = True
 

@@ -47,6 +47,7 @@ class EdgePerturbation(Method):
         generator: Where randomness comes from; else torch's global generator.
     """
 
+    title = "Edge Perturbation"
     keeps_undirected = True
     per_graph = True
     shown = ("perturb_ratio",)

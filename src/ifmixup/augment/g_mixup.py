@@ -90,6 +90,7 @@ class GMixup(Method):
         generator: Where randomness comes from; else torch's global generator.
     """
 
+    title = "G-Mixup"
     keeps_undirected = True
     shown = ("add_ratio", "lam_low", "lam_high")
 

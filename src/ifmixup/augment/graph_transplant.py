@@ -90,6 +90,7 @@ class GraphTransplant(Method):
         generator: Where randomness comes from; else torch's global generator.
     """
 
+    title = "Graph Transplant"
     keeps_undirected = True
     requires = frozenset({"encode"})
     shown = ("anchor_ratio",)

@@ -66,6 +66,7 @@ class IfMixup(PairMethod):
         generator: Where randomness comes from; else torch's global generator.
     """
 
+    title = "ifMixup"
     keeps_undirected = True
     weights_edges = True
 

@@ -75,6 +75,7 @@ class ManifoldMixup(PairMethod):
         generator: Where randomness comes from; else torch's global generator.
     """
 
+    title = "Manifold Mixup"
     keeps_undirected = True
     weights_edges = True
     requires = frozenset({"encode"})

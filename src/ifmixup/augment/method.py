@@ -61,6 +61,8 @@ class Method(nn.Module):
         generator: Where randomness comes from; else torch's global generator.
     """
 
+    #: How papers write the method's name.
+    title: ClassVar[str] = "none"
     #: Whether graphs whose edges are sorted by source and have their mirror images stay such.
     keeps_undirected: ClassVar[bool] = True
     #: Whether a graph's change depends on no other graph: then several batches are drawn for and
@@ -79,6 +81,8 @@ class Method(nn.Module):
     repeated_edges: bool = False
     #: The number of epochs, where it is known; a training sets it.
     num_epochs: int | None = None
+    #: What :meth:`fit` may call with the share of its work that is done; a training sets it.
+    fit_progress: Callable[[float], None] | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -31,6 +31,7 @@ class MixupGraph(PairMethod):
     The arguments are those of :class:`IfMixup` with the same names.
     """
 
+    title = "MixupGraph"
     keeps_undirected = True
     requires = frozenset({"embed"})
 

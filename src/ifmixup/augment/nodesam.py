@@ -70,6 +70,7 @@ class NodeSam(Method):
         generator: Where randomness comes from; else torch's global generator.
     """
 
+    title = "NodeSam"
     keeps_undirected = True
     per_graph = True
 

@@ -37,6 +37,7 @@ class Subgraph(Method):
         generator: Where randomness comes from; else torch's global generator.
     """
 
+    title = "Subgraph"
     keeps_undirected = True
     per_graph = True
     shown = ("keep_ratio",)

@@ -82,6 +82,7 @@ class SubMix(Method):
         generator: Where randomness comes from; else torch's global generator.
     """
 
+    title = "SubMix"
     keeps_undirected = True
     shown = ("subgraph_ratio",)
 

@@ -83,7 +83,7 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     from ifmixup.training.fit import train as run_training
     from ifmixup.training.packed import pack
     from ifmixup.training.recommended import starting_point
-    from ifmixup.training.task import TITLES
+    from ifmixup.training.task import title_of
 
     console = PlainConsole()
     dataset = options.reading.load(options.source, options.root)
@@ -103,7 +103,7 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
         )
 
     try:
-        with epoch_bar(start.settings.epochs) as show:
+        with epoch_bar(start.settings.epochs) as told:
             trained = run_training(
                 start.settings,
                 start.model.spec,
@@ -117,7 +117,7 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
                 device=options.device,
                 save=options.save,
                 resume=options.resume,
-                each_epoch=show,
+                **told,
             )
     except KeyboardInterrupt:
         if options.save.exists():
@@ -137,7 +137,7 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     if "test" in trained.latest:
         value = trained.latest["test"][data.metric]
         part = f"fold {options.fold}" if options.fold is not None else "the test part"
-        title = TITLES[data.metric]
+        title = title_of(data.metric)
         console.print(
             f"{title[0].upper()}{title[1:]} on the {len(fold.test)} graphs of {part}: {value:.3f}"
         )

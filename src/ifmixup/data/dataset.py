@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from torch import Tensor
 from torch_geometric.data import Data, InMemoryDataset
@@ -11,12 +11,27 @@ from torch_geometric.data import Data, InMemoryDataset
 from ifmixup.data.encoder import FeatureEncoder
 from ifmixup.errors import DatasetError, InputError, unknown_name
 
+_OF_CLASSES = (
+    "accuracy", "balanced_accuracy", "f1_macro", "mcc", "roc_auc", "average_precision", "nll",
+    "brier", "ece",
+)  # fmt: skip
 METRICS = {
-    "classes": ("accuracy", "roc_auc", "average_precision"),
-    "labels": ("roc_auc", "average_precision", "accuracy"),
-    "values": ("mae",),
+    "classes": _OF_CLASSES,
+    "labels": ("roc_auc", *(name for name in _OF_CLASSES if name != "roc_auc")),
+    "values": ("mae", "rmse", "r2", "spearman"),
 }
 """The metrics that fit each task, the usual one first."""
+
+ALIASES = {
+    "log_loss": "nll",
+    "neg_log_loss": "nll",
+    "matthews_corrcoef": "mcc",
+    "roc_auc_ovr": "roc_auc",
+    "neg_brier_score": "brier",
+    "neg_mean_absolute_error": "mae",
+    "neg_root_mean_squared_error": "rmse",
+}
+"""Other names of metrics, scikit-learn's among them."""
 
 TASKS = tuple(METRICS)
 """What ``y`` is: one class of several, several yes-or-no labels, or numbers."""
@@ -47,6 +62,29 @@ class Skipped:
 
     def __str__(self) -> str:
         return f"line {self.line}: {self.text!r}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a source says of its graphs besides the graphs themselves; no training reads it.
+
+    Attributes:
+        index: The row of each graph in the source, counted from 0, skipped rows included.
+        smiles: The SMILES of each graph, as the source writes it; None where there are none.
+        columns: Other columns of a table, or attributes of graphs, by name: one text per graph.
+    """
+
+    index: Sequence[int]
+    smiles: Sequence[str] | None = None
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def select(self, graphs: Sequence[int]) -> Rows:
+        """Those of the graphs numbered ``graphs``."""
+        return Rows(
+            [self.index[i] for i in graphs],
+            None if self.smiles is None else [self.smiles[i] for i in graphs],
+            {name: [cells[i] for i in graphs] for name, cells in self.columns.items()},
+        )
 
 
 class Skips:
@@ -99,6 +137,7 @@ class GraphDataset(InMemoryDataset):
         encoder: How node and edge features were made, to encode other graphs in the same way.
         skipped: The lines of the source that could not be used.
         split: The dataset's own ``"train"``, ``"validation"`` and ``"test"`` graphs.
+        rows: What the source says of each graph besides, such as its SMILES.
     """
 
     def __init__(
@@ -114,6 +153,7 @@ class GraphDataset(InMemoryDataset):
         encoder: FeatureEncoder | None = None,
         skipped: Sequence[Skipped] = (),
         split: Mapping[str, Tensor] | None = None,
+        rows: Rows | None = None,
     ) -> None:
         super().__init__(root=None)
         self.name = name
@@ -125,6 +165,7 @@ class GraphDataset(InMemoryDataset):
         self.skipped = list(skipped)
         self._ids = [str(i) for i in range(len(self))] if ids is None else list(ids)
         self._split = None if split is None else dict(split)
+        self._rows = rows or Rows(range(len(self)))
         if len(self._ids) != len(self):
             raise InputError(f"{len(self._ids)} identifiers were given for {len(self)} graphs.")
 
@@ -146,6 +187,17 @@ class GraphDataset(InMemoryDataset):
         return self._split if self._indices is None else None
 
     @property
+    def rows(self) -> Rows:
+        """What the source says of each graph, or of each of those that were selected."""
+        return self._rows if self._indices is None else self._rows.select(self._indices)
+
+    @property
+    def smiles(self) -> list[str] | None:
+        """The SMILES of each graph; None where the source has none."""
+        smiles = self.rows.smiles
+        return None if smiles is None else list(smiles)
+
+    @property
     def num_classes(self) -> int:
         """The number of classes, or of the columns of ``y``."""
         if self.task != "classes":
@@ -159,6 +211,7 @@ class GraphDataset(InMemoryDataset):
         copied = super().copy(idx)
         copied._ids = chosen.ids
         copied._split = chosen.split
+        copied._rows = chosen.rows
         return copied
 
     def __repr__(self) -> str:
@@ -177,11 +230,13 @@ def check_metric(metric: str | None, task: str) -> str:
     fitting = METRICS[check_task(task)]
     if metric is None:
         return fitting[0]
+    metric = ALIASES.get(metric, metric)
     known = dict.fromkeys(name for names in METRICS.values() for name in names)
     if metric not in known:
         raise unknown_name("metric", str(metric), known)
     if metric not in fitting:
         raise InputError(
-            f"The metric {metric!r} does not fit the task {task!r}. Use {' or '.join(fitting)}."
+            f"The metric {metric!r} does not fit the task {task!r}. Use {', '.join(fitting[:-1])} "
+            f"or {fitting[-1]}."
         )
     return metric

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from xml.parsers import expat
 
-from ifmixup.data.dataset import NoGraphError, Skips
+from ifmixup.data.dataset import NoGraphError, Rows, Skips
 from ifmixup.data.networkx import read_networkx, target_cells
 from ifmixup.data.raw import LoadOptions, RawGraphs
 from ifmixup.data.table import Table
@@ -53,6 +53,10 @@ def read_graph_files(folder: Path, options: LoadOptions) -> RawGraphs:
         cells = target_cells(graphs, options.label)
     stems = [path.stem for path in read]
     raw = read_networkx(graphs, cells, skips, options, ids=stems, target_names=names)
+    if options.columns and (folder / LABELS).is_file():
+        rows, names = _labels(folder / LABELS, read, ",".join(options.columns))
+        columns = {name: [row[i] for row in rows] for i, name in enumerate(names)}
+        raw.rows = Rows(range(len(rows)), columns=columns)
     raw.name = folder.resolve().name
     raw.lines, raw.texts = lines, [path.name for path in read]
     return raw

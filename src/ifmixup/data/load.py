@@ -61,6 +61,7 @@ def load(
     strict: bool = False,
     encoder: FeatureEncoder | None = None,
     labelled: bool = True,
+    columns: str | Sequence[str] = (),
 ) -> GraphDataset:
     """Load graphs from a source, whose kind is found out.
 
@@ -99,6 +100,8 @@ def load(
         strict: Stop at the first line that cannot be used instead of skipping it.
         encoder: The encoder of the training graphs, at prediction.
         labelled: Whether there are labels. Without, graphs have no ``y``.
+        columns: Other columns of a table, or attributes of graphs, to keep in
+            ``dataset.rows.columns``, such as the one that says which part a molecule is in.
 
     Raises:
         DatasetError: If the dataset cannot be found, or its files are broken.
@@ -107,13 +110,15 @@ def load(
         >>> load("MUTAG")
         MUTAG(188)
     """
-    options = LoadOptions(label, identifier, task, metric, strict, encoder, labelled)
+    kept = (columns,) if isinstance(columns, str) else tuple(columns)
+    options = LoadOptions(label, identifier, task, metric, strict, encoder, labelled, kept)
     if not isinstance(source, str | os.PathLike):
         return _from_python(source, options)
     text = os.fspath(source)
     if not text:
         raise InputError("The name of the source is empty. Give a name such as MUTAG, or a path.")
     if text.startswith(PREFIX):
+        _check_no_columns(text, options)
         return assemble(read_ogb(text.removeprefix(PREFIX), root, options), options)
     table = table_source(text)
     if table is not None:
@@ -126,8 +131,10 @@ def load(
     if _is_path(source, path, root):
         found = _tu_at(path)
         if found is not None:
+            _check_no_columns(text, options)
             return read_tu(*found, options)
         return assemble(read_graph_files(path, options), options)
+    _check_no_columns(text, options)
     name = canonical(text)
     return read_tu(find(name, root) or download(name, root), name, options)
 
@@ -201,6 +208,12 @@ def _loaded(dataset: GraphDataset, options: LoadOptions) -> GraphDataset:
                 f"{dataset.name} is loaded already, so {option}={value!r} comes too late. Load "
                 f"its source with {option}=."
             )
+    for column in options.columns:
+        if column not in dataset.rows.columns:
+            raise InputError(
+                f"{dataset.name} was loaded without its column {column!r}. Load its source with "
+                f"columns=[{column!r}]."
+            )
     changed = copy(dataset)
     changed.metric = check_metric(options.metric or dataset.metric, dataset.task)
     if not options.labelled and "y" in dataset._data:
@@ -232,6 +245,14 @@ def _tu_at(path: Path) -> tuple[Path, str] | None:
             "*.graphml, *.json, or a file that ends in .csv, .csv.gz, .parquet or .pt."
         )
     return None if found is None else (found[0], check_name(found[1]))
+
+
+def _check_no_columns(source: str, options: LoadOptions) -> None:
+    if options.columns:
+        raise DatasetError(
+            f"{source} has no column {options.columns[0]!r}. Columns are those of a table or of a "
+            "labels.csv, and attributes of PyG and NetworkX graphs."
+        )
 
 
 def _table_rows(

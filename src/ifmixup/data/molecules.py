@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch_geometric.data import Data
 
-from ifmixup.data.dataset import NoGraphError, Skips
+from ifmixup.data.dataset import NoGraphError, Rows, Skips
 from ifmixup.data.raw import LoadOptions, RawGraphs
 from ifmixup.data.table import Row, Table
 from ifmixup.data.targets import read_targets
@@ -49,15 +49,19 @@ def read_molecules(path: Path, smiles: str | None, options: LoadOptions) -> RawG
     elif options.labelled:
         label_columns = [_usual(table, _LABELS, "labels", "label")]
 
+    more = [*label_columns, *map(table.index, options.columns)]
     skips = Skips(str(path), options.strict)
-    rows, ids, graphs = [], [], []
-    for row, name, found in molecules_in(table, smiles, options.identifier, label_columns):
+    rows, ids, graphs, numbers = [], [], [], []
+    for number, (row, name, found) in enumerate(
+        molecules_in(table, smiles, options.identifier, more)
+    ):
         if isinstance(found, str):
             skips.add(row.line, row.cells[0], found, name)
             continue
         rows.append(row)
         ids.append(name)
         graphs.append(found)
+        numbers.append(number)
     if not graphs:
         raise skips.nothing_left("molecule")
     lines = [row.line for row in rows]
@@ -79,6 +83,14 @@ def read_molecules(path: Path, smiles: str | None, options: LoadOptions) -> RawG
         texts=[row.cells[0] for row in rows],
         node_names=["element"],
         edge_names=["bond"],
+        rows=Rows(
+            numbers,
+            [row.cells[0] for row in rows],
+            {
+                column: [row.cells[at] for row in rows]
+                for at, column in enumerate(options.columns, 1 + len(label_columns))
+            },
+        ),
     )
 
 

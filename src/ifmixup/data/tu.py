@@ -45,7 +45,7 @@ def tu_in(path: Path) -> tuple[Path, str] | None:
         try:
             with zipfile.ZipFile(path) as archive:
                 members = archive.namelist()
-        except (OSError, zipfile.BadZipFile) as error:
+        except Exception as error:  # of a damaged zip, nearly any
             raise DatasetError(f"{path} is not a zip that can be read ({error}).") from error
         matches = [re.fullmatch(r"(?:[^/]+/)?([^/]+)_A\.txt", member) for member in members]
         names = [match[1] for match in matches if match is not None]

@@ -219,6 +219,7 @@ class GAT(_AttentionModel):
         heads: The number of attention heads, which share out ``hidden_channels``.
     """
 
+    title = "GAT"
     conv = GATConv
 
 
@@ -229,4 +230,5 @@ class GATv2(_AttentionModel):
     It has layers of :class:`GATv2Conv`. Arguments are as in :class:`~ifmixup.nn.GAT`.
     """
 
+    title = "GATv2"
     conv = GATv2Conv

@@ -87,6 +87,7 @@ class GCN(GraphModel):
     The arguments are those of :class:`GraphModel`.
     """
 
+    title = "GCN"
     skip = True
 
     def init_conv(self, in_channels: int, out_channels: int) -> GCNConv:

@@ -122,6 +122,8 @@ class GIN(GraphModel):
         edge_dim: The width of ``edge_attr``, which the model then needs (GINE); ``None`` for none.
     """
 
+    title = "GIN"
+
     def __init__(
         self,
         in_channels: int,

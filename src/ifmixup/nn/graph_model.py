@@ -141,6 +141,8 @@ class GraphModel(nn.Module, ABC):
             linear head on the readout of the input and of every layer, and sums the logits.
     """
 
+    #: How papers write the model's name.
+    title: ClassVar[str]
     adds_repeated_edges: ClassVar[bool] = True
     supports_edge_weight: ClassVar[bool] = True
     #: Whether a skip connection goes around every layer.

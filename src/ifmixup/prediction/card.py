@@ -10,7 +10,7 @@ from typing import Any
 from ifmixup.components import ClassSpec
 from ifmixup.prediction.model_file import ModelFile, count_of, read_model_file
 from ifmixup.safe_io import printable
-from ifmixup.training.task import TITLES
+from ifmixup.training.task import title_of
 from ifmixup.values import listed
 
 TASKS = {
@@ -101,7 +101,7 @@ def measured_sentence(card: dict[str, Any]) -> str:
             "Not measured: nothing was held out, so how well this model does on other graphs is "
             "not known. Train with --fold to hold a part out, or run ifmixup compare."
         )
-    title = TITLES.get(card["metric"], card["metric"])
+    title = title_of(card["metric"])
     told = f"{title} {measured['value']:.3f} on {measured['graphs']} graphs"
     if measured["interval"] is not None:
         low, high = measured["interval"]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ifmixup.training.task import TITLES, difference_unit, higher_is_better, is_fraction
+from ifmixup.training.task import difference_unit, higher_is_better, is_fraction, title_of
 
 Kind = Literal["bars", "line", "steps", "dots", "mean"]
 
@@ -92,7 +92,7 @@ def factor(metric: str) -> float:
 
 def axis(metric: str) -> str:
     """The label of an axis of values."""
-    return f"{TITLES[metric]}, %" if is_fraction(metric) else TITLES[metric]
+    return f"{title_of(metric)}, %" if is_fraction(metric) else title_of(metric)
 
 
 def difference_axis(metric: str, other: str) -> str:

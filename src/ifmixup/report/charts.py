@@ -14,6 +14,7 @@ from ifmixup.data.catalog import canonical, find
 from ifmixup.errors import DatasetError
 from ifmixup.paper.dataset_table import SIZES_OF, GraphSizes
 from ifmixup.paper.dataset_table import graph_sizes as count_sizes
+from ifmixup.paper.selection import selection
 from ifmixup.paper.tables import lines
 from ifmixup.report.chart import (
     PALETTE,
@@ -31,7 +32,7 @@ from ifmixup.study.comparison import Row
 from ifmixup.study.protocols import defined
 from ifmixup.training.packed import pack
 from ifmixup.training.run import RunResult
-from ifmixup.training.task import TITLES
+from ifmixup.training.task import title_of
 
 _GREY, _ORANGE, _BLUE, _GREEN = PALETTE[:4]
 _OF_PROTOCOL = {"holdout": (_BLUE, 0.0), "paper": (_ORANGE, 0.2), "last": (_GREEN, 0.35)}
@@ -75,7 +76,9 @@ def means(shown: ShownStudy) -> Grid | None:
             panels.append(Panel(dataset, series, axis(shown.metric), rows=rows))
     if not panels:
         return None
-    title = f"Mean {TITLES[shown.metric]}; lines are ± one standard deviation, over folds for ours"
+    title = (
+        f"Mean {title_of(shown.metric)}; lines are ± one standard deviation, over folds for ours"
+    )
     if any(line.published for line in found):
         title += " and over repeats for the published"
     return Grid(f"{shown.name}-{shown.metric.replace('_', '-')}", f"{title}.", panels)
@@ -152,6 +155,30 @@ def calibration(shown: ShownStudy) -> Section | None:
         "last epoch. Lower is better."
     )
     return _section(shown, "calibration", "Calibration and time", about, panels)
+
+
+def expected_best(shown: ShownStudy) -> Section | None:
+    """The expected best of n trainings that differ in nothing that matters, by dataset; None for
+    any experiment but ``selection``.
+    """
+    if shown.experiment is None or shown.experiment.name != "selection":
+        return None
+    found = [selection(shown.comparison, dataset) for dataset in shown.study.datasets]
+    panels = [
+        Panel(
+            each.dataset,
+            [Series("none", "line", range(1, len(each.curve) + 1), each.curve, _GREY)],
+            "trainings to choose from",
+            "accuracy of the best, %",
+        )
+        for each in found
+        if each is not None
+    ]
+    about = (
+        "The same method, none, with every setting of the paper's grid and several seeds: what "
+        "the best of n of these trainings has on average, chosen on the test folds."
+    )
+    return _section(shown, "best", "The best of many", about, panels)
 
 
 def graph_sizes(studies: Studies) -> Section | None:

@@ -9,6 +9,8 @@ from pathlib import Path
 from string import Template
 
 from ifmixup.errors import InputError, import_extra
+from ifmixup.paper.cells import counts_table, readings_table
+from ifmixup.paper.selection import selection_table
 from ifmixup.paper.tables import main_table, study_table
 from ifmixup.report import charts
 from ifmixup.report.chart import Grid
@@ -55,7 +57,7 @@ def sections(studies: Studies) -> list[Section]:
     """The sections of the page."""
     found = [unknown_section(studies), summary(studies)]
     for shown in studies.shown:
-        below = [charts.figure_bars(shown), charts.paired_dots(shown)]
+        below = [charts.expected_best(shown), charts.figure_bars(shown), charts.paired_dots(shown)]
         below += [charts.learning_curves(shown), charts.calibration(shown)]
         found.append(replace(study_section(shown), below=[part for part in below if part]))
     found += [statistics(studies), charts.graph_sizes(studies), explorer(), origin(studies)]
@@ -115,10 +117,18 @@ def _file(name: str) -> str:
 
 def save_tables(studies: Studies, folder: Path) -> list[Path]:
     """Write the table of each study as Markdown and LaTeX, and the main table of the paper."""
-    texts = {}
-    main = main_table([shown.comparison for shown in studies.shown])
-    if main is not None:
-        texts["main.md"] = replace(main, title="Without and with ifMixup").markdown()
+    comparisons = [shown.comparison for shown in studies.shown]
+    of_paper = {
+        "main.md": ("Without and with ifMixup", main_table(comparisons)),
+        "counts.md": ("How near, and what mixing does: cells counted", counts_table(comparisons)),
+        "readings.md": ("Which reading of the paper is the default", readings_table(comparisons)),
+        "choosing.md": ("What choosing on the test folds is worth", selection_table(comparisons)),
+    }
+    texts = {
+        name: replace(made, title=title).markdown()
+        for name, (title, made) in of_paper.items()
+        if made is not None
+    }
     for shown in studies.shown:
         made = replace(study_table(shown.comparison), title=shown.title)
         texts |= {f"{shown.name}.md": made.markdown(), f"{shown.name}.tex": made.latex()}

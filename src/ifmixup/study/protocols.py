@@ -50,6 +50,9 @@ class Reading:
         missing: By (repeat, fold), how many runs should be there and are not; empty if all are.
             A mean over the others is no substitute for them: show it with this count.
         undefined: The (repeat, fold) where the metric is not defined, which have no score.
+        others: By metric, every metric that the runs have by (repeat, fold), at the chosen setting
+            and epoch, where it is defined. Under ``paper`` it is empty: runs have them at the epoch
+            that validation chose and at the last one, and the paper's epoch is neither.
     """
 
     metric: str
@@ -60,6 +63,7 @@ class Reading:
     optimistic: bool
     missing: dict[Pair, int] = field(default_factory=dict)
     undefined: tuple[Pair, ...] = ()
+    others: dict[str, dict[Pair, float]] = field(default_factory=dict)
 
     @property
     def mean(self) -> float:
@@ -129,7 +133,22 @@ def read(candidates: Sequence[Results], protocol: str, pairs: Collection[Pair]) 
         optimistic=protocol == "paper" or (protocol == "last" and len(candidates) > 1),
         missing={pair: count for pair, count in lost.items() if count},
         undefined=tuple(pair for pair in curves if pair not in curve),
+        others=_others({p: candidates[at.candidate][p] for p, at in points.items()}, protocol),
     )
+
+
+def _others(chosen: Results, protocol: str) -> dict[str, dict[Pair, float]]:
+    """Every metric of the chosen runs, at the epoch that the protocol reads."""
+    if protocol == "paper":
+        return {}
+    prefix = "chosen_" if needs_validation(protocol) else ""
+    found: dict[str, dict[Pair, float]] = {}
+    for pair, result in chosen.items():
+        for name, value in result.metrics.items():
+            metric = name.removeprefix("chosen_")
+            if name == prefix + metric and not math.isnan(value):
+                found.setdefault(metric, {})[pair] = value
+    return found
 
 
 def defined(curve: Sequence[float]) -> bool:

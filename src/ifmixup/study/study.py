@@ -16,19 +16,21 @@ from pathlib import Path
 from typing import Any
 
 from ifmixup.components import ClassSpec
-from ifmixup.errors import InputError, StoreError, known_name
+from ifmixup.errors import InputError, StoreError
 from ifmixup.safe_io import atomically
+from ifmixup.study.baselines import Baseline
 from ifmixup.study.protocols import Pair, needs_validation
 from ifmixup.study.splits import Splits
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run_spec import Fold, RunSpec
 from ifmixup.training.settings import Settings
-from ifmixup.training.task import TITLES
-from ifmixup.values import as_list, decode_fields, short
+from ifmixup.training.task import check_metric_name
+from ifmixup.values import as_dict, as_list, decode_fields, short
 
 FILE_NAME = "study.json"
 FORMAT = 1
 MAX_BYTES = 200_000_000
+_LATER: dict[str, Any] = {"metrics": [], "baselines": []}  # that an older study.json has not
 
 
 @dataclass(frozen=True)
@@ -149,10 +151,12 @@ class Study:
     Attributes:
         name: What it is called: the name of a dataset, or of an experiment.
         title: What it is, in words.
-        metric: What its numbers are of.
+        metric: What decides: epochs, settings and verdicts follow from it.
         trials: What is compared, in the order of the table.
         notes: What must be said with the numbers.
         config: The resolved options of the command that made it.
+        metrics: Every metric that is shown; the first is ``metric``.
+        baselines: What guesses without the graphs' structure get on the same folds.
     """
 
     name: str
@@ -161,8 +165,11 @@ class Study:
     trials: tuple[Trial, ...]
     notes: tuple[str, ...] = ()
     config: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    metrics: tuple[str, ...] = ()
+    baselines: tuple[Baseline, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "metrics", tuple(dict.fromkeys((self.metric, *self.metrics))))
         names = [(each.dataset, each.protocol, each.name) for each in self.trials]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
@@ -201,13 +208,16 @@ class Study:
     def to_dict(self) -> dict[str, Any]:
         """As values that JSON has."""
         values = {name: getattr(self, name) for name in Study.__dataclass_fields__}
-        return {**values, "trials": [trial.to_dict() for trial in self.trials]}
+        return values | {
+            name: [each.to_dict() for each in values[name]] for name in ("trials", "baselines")
+        }
 
     @staticmethod
     def of(values: Any) -> Study:
         """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
-        found = Study(**decode_fields("A study", values, Study))
-        known_name("metric", found.metric[:60], TITLES)
+        found = Study(**decode_fields("A study", {**_LATER, **as_dict(values)}, Study))
+        for metric in found.metrics:
+            check_metric_name(metric)
         return found
 
 

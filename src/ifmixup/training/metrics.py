@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from ifmixup.data.dataset import METRICS
 from ifmixup.errors import InputError
 from ifmixup.training.task import LOSSES
 
@@ -84,7 +85,8 @@ def metrics(
 ) -> dict[str, float]:
     """The metrics of a task by name, its loss among them; NaN where one is not defined.
 
-    They are worked out after every epoch, so that of the dearer ones only ``metric`` is.
+    They are worked out after every epoch, so of the dearer ones only ``metric`` is;
+    :func:`all_metrics` gives all.
 
     - ``classes``: accuracy, balanced accuracy, negative log-likelihood (``nll``) and expected
       calibration error (``ece``);
@@ -105,12 +107,123 @@ def metrics(
         found = _of_classes(out, y)
     else:
         found = {"accuracy": _known_mean(((out > 0) == (y == 1)).double(), y)}
-    if metric in _RANKED:
-        found[metric] = _RANKED[metric](*_ranked(out, y, task))
     name = LOSSES[task]
     if name not in found:
         found[name] = float(loss_of(task)(out.double(), y.double()))
+    if metric in METRICS[task] and metric not in found:
+        found[metric] = _one(metric, out, y, task, unit)
     return found
+
+
+def all_metrics(
+    out: Tensor, y: Tensor, task: str = "classes", unit: Tensor | None = None
+) -> dict[str, float]:
+    """Every metric of a task, :data:`~ifmixup.data.dataset.METRICS`, and its loss.
+
+    Of labels and values each is the mean over the columns where it is defined, by the graphs where
+    the column is known; only ``nll`` of labels is over all known entries, as the loss is. The
+    arguments are those of :func:`metrics`.
+    """
+    out, y = out.detach().cpu(), y.cpu()
+    found = metrics(out, y, task, METRICS[task][0], unit)
+    others = (name for name in METRICS[task] if name not in found)
+    return {**found, **{name: _one(name, out, y, task, unit) for name in others}}
+
+
+def _one(metric: str, out: Tensor, y: Tensor, task: str, unit: Tensor | None) -> float:
+    """One metric that is not among those of every epoch."""
+    if metric in _RANKED:
+        return _RANKED[metric](*_ranked(out, y, task))
+    if task == "classes":
+        return _BY_CLASS[metric](out.double(), y)
+    columns = []
+    for column in range(y.size(1)):
+        known = ~y[:, column].isnan()
+        given, truth = out[known, column].double(), y[known, column].double()
+        if not truth.numel():
+            continue
+        if task == "labels":  # two classes, of which the first has a logit of 0
+            logits = torch.stack([torch.zeros_like(given), given], 1)
+            columns.append(_BY_CLASS[metric](logits, truth.long()))
+        else:
+            scale = 1.0 if unit is None else float(unit[column])
+            columns.append(_BY_VALUE[metric](given, truth) * (scale if metric == "rmse" else 1.0))
+    return nan_mean(columns)
+
+
+def nan_mean(values: Sequence[float]) -> float:
+    """The mean of the values that are defined; NaN where none is."""
+    there = [value for value in values if not math.isnan(value)]
+    return math.fsum(there) / len(there) if there else math.nan
+
+
+def _confusion(logits: Tensor, y: Tensor) -> Tensor:
+    """How many graphs of class r were taken for class c, ``[C, C]``."""
+    classes = logits.size(1)
+    return torch.bincount(y * classes + logits.argmax(1), minlength=classes**2).view(
+        classes, classes
+    )
+
+
+def f1_macro(logits: Tensor, y: Tensor) -> float:
+    r"""F1 of each class that is there or was predicted, and their mean.
+
+    .. math:: F_c = \frac{2\,\mathrm{TP}_c}{2\,\mathrm{TP}_c + \mathrm{FP}_c + \mathrm{FN}_c}
+    """
+    counts = _confusion(logits, y).double()
+    there = counts.sum(0) + counts.sum(1)
+    return float((2 * counts.diagonal() / there)[there > 0].mean())
+
+
+def mcc(logits: Tensor, y: Tensor) -> float:
+    r"""Matthews' correlation coefficient, for several classes as by Gorodkin (2004).
+
+    .. math:: \frac{c\,s - \sum_k p_k t_k}{\sqrt{(s^2 - \sum_k p_k^2)(s^2 - \sum_k t_k^2)}}
+
+    Of s graphs c are right; :math:`t_k` are of class k, :math:`p_k` were taken for it. It is 0
+    where all are of one class, or were taken for one.
+    """
+    counts = _confusion(logits, y).double()
+    predicted, true, total = counts.sum(0), counts.sum(1), counts.sum()
+    above = counts.trace() * total - predicted @ true
+    below = (total**2 - predicted @ predicted) * (total**2 - true @ true)
+    return float(above / below.sqrt()) if float(below) > 0 else 0.0
+
+
+def brier(logits: Tensor, y: Tensor) -> float:
+    r"""The Brier score.
+
+    .. math:: \frac{1}{B} \sum_{bc} (\mathrm{softmax}(\mathbf{o}_b)_c - y_{bc})^2
+
+    Of two classes it is half of that, the squared error of the second one's probability.
+    """
+    rows = F.one_hot(y, logits.size(1)).double()
+    total = (logits.double().softmax(1) - rows).square().sum(1).mean()
+    return float(total / 2 if logits.size(1) == 2 else total)
+
+
+def rmse(out: Tensor, y: Tensor) -> float:
+    r"""The root of the mean squared error, :math:`\sqrt{\frac{1}{B} \sum_b (o_b - y_b)^2}`."""
+    return float((out - y).square().mean().sqrt())
+
+
+def r2(out: Tensor, y: Tensor) -> float:
+    r"""The coefficient of determination; NaN where y is constant.
+
+    .. math:: 1 - \frac{\sum_b (o_b - y_b)^2}{\sum_b (y_b - \bar{y})^2}
+    """
+    spread = float((y - y.mean()).square().sum())
+    return 1 - float((out - y).square().sum()) / spread if spread > 0 else math.nan
+
+
+def spearman(out: Tensor, y: Tensor) -> float:
+    r"""The correlation of ranks, equal values having their mean rank; NaN where one is constant."""
+    from scipy.stats import rankdata
+
+    ranks = [torch.from_numpy(rankdata(each.numpy())) for each in (out, y)]
+    first, second = (each - each.mean() for each in ranks)
+    below = float(first.norm() * second.norm())
+    return float(first @ second) / below if below > 0 else math.nan
 
 
 def calibration_error(logits: Tensor, y: Tensor) -> float:
@@ -187,16 +300,28 @@ def _count(scores: Tensor, among: Tensor, *, right: bool = False) -> Tensor:
     return torch.searchsorted(ordered, scores.T.contiguous(), right=right).T.double()
 
 
+def _balanced_accuracy(logits: Tensor, y: Tensor) -> float:
+    right = (logits.argmax(1) == y).double()
+    return float(torch.stack([right[y == number].mean() for number in y.unique()]).mean())
+
+
 _RANKED = {"roc_auc": roc_auc, "average_precision": average_precision}
+_BY_CLASS = {
+    "balanced_accuracy": _balanced_accuracy,
+    "f1_macro": f1_macro,
+    "mcc": mcc,
+    "brier": brier,
+    "ece": calibration_error,
+}
+_BY_VALUE = {"rmse": rmse, "r2": r2, "spearman": spearman}
 
 
 def _of_classes(logits: Tensor, y: Tensor) -> dict[str, float]:
     guess = logits.argmax(1)
     right = (guess == y).double()
-    per_class = [right[y == number].mean() for number in y.unique()]
     return {
         "accuracy": float(right.mean()),
-        "balanced_accuracy": float(torch.stack(per_class).mean()),
+        "balanced_accuracy": _balanced_accuracy(logits, y),
         "nll": float(F.cross_entropy(logits.double(), y)),
         "ece": calibration_error(logits, y),
     }

@@ -10,13 +10,16 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 import torch
+from torch import Tensor
 
 from ifmixup.errors import InputError
 from ifmixup.training.metrics import fit_temperature, metrics
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run_spec import Fold, RunSpec
-from ifmixup.training.task import best_epoch, metric_of
+from ifmixup.training.task import Score, metric_of, validation_score
 from ifmixup.training.trainer import Trainer
+
+Predictions = tuple[Tensor, Tensor]  # what a model gave, and the targets
 
 
 @dataclass(frozen=True)
@@ -27,11 +30,12 @@ class RunResult:
         curves: One value per epoch: ``train_loss``, ``test_accuracy`` and ``test_loss``, and where
             the fold has validation graphs ``validation_accuracy`` and ``validation_loss``;
             ``test_roc_auc`` and so on where the metric is another one.
-        metrics: On the test graphs after the last epoch: ``accuracy``, ``balanced_accuracy``,
-            ``nll``, ``ece``, or what :func:`~ifmixup.training.metrics.metrics` gives for another
-            task; with validation graphs also ``chosen_accuracy`` and so on, at the epoch that
+        metrics: On the test graphs after the last epoch every metric of the task
+            (:func:`~ifmixup.training.metrics.all_metrics`): ``accuracy``, ``f1_macro``, ``nll``
+            and so on; with validation graphs also ``chosen_accuracy`` and so on, at the epoch that
             validation chose, and for classes ``temperature``, ``scaled_nll`` and ``scaled_ece``,
-            after the last epoch with the temperature that fits the validation graphs best.
+            after the last epoch with the temperature that fits the validation graphs best. Where
+            the method was fitted to the training graphs also ``fit_seconds``.
         seconds: The time of training and evaluating.
         prepare_seconds: The part of it that went into cutting and augmenting batches.
     """
@@ -43,8 +47,17 @@ class RunResult:
 
     @property
     def metric(self) -> str:
-        """What the curves show: ``accuracy``, ``roc_auc``, ``average_precision`` or ``mae``."""
+        """What the curves show, such as ``accuracy`` or ``mae``."""
         return metric_of(self.curves)
+
+    @property
+    def fit_seconds(self) -> float | None:
+        """How long the method's fit to the training graphs took; None where it fits nothing.
+
+        What came from the cache counts with the time that it took to compute, which ``seconds``
+        does not include.
+        """
+        return self.metrics.get("fit_seconds")
 
 
 def run(
@@ -54,13 +67,15 @@ def run(
     *,
     device: str = "cpu",
     each_epoch: Callable[[int], None] | None = None,
+    each_fit: Callable[[float], None] | None = None,
 ) -> RunResult:
     """Train on one fold and measure; random state and threads are left as they were found.
 
     On a CPU the same spec gives the same numbers, bit for bit. A GPU adds in an order of its own.
 
     The device is as for :func:`~ifmixup.training.fit.train`. After each epoch ``each_epoch`` is
-    called with the number of epochs done.
+    called with the number of epochs done; while the method is fitted ``each_fit`` is called with
+    the share that is done.
     """
     with reproducible():
         trainer = Trainer(
@@ -70,21 +85,27 @@ def run(
             data.to(choose_device(device)),
             **{part: fold.indices(part) for part in ("train", "validation", "test")},
             seed=spec.run_seed,
+            each_fit=each_fit,
         )
-        tested = []
+        chosen: tuple[Score, Predictions] | None = None
         while trainer.epoch < spec.settings.epochs:
             trainer.run_epoch()
-            tested.append(trainer.latest["test"])
+            if fold.validation:
+                score = validation_score(trainer.curves)
+                if chosen is None or score > chosen[0]:
+                    chosen = score, trainer.predictions["test"]
             if each_epoch is not None:
                 each_epoch(trainer.epoch)
         scaled = _scaled(trainer) if fold.validation and data.task == "classes" else {}
-    chosen = tested[best_epoch(trainer.curves)] if fold.validation else {}
+        last = trainer.all_metrics(*trainer.predictions["test"])
+        at_best = {} if chosen is None else trainer.all_metrics(*chosen[1])
     return RunResult(
         curves=trainer.curves,
         metrics={
-            **tested[-1],
-            **{f"chosen_{name}": value for name, value in chosen.items()},
+            **last,
+            **{f"chosen_{name}": value for name, value in at_best.items()},
             **scaled,
+            **({} if trainer.fit_seconds is None else {"fit_seconds": trainer.fit_seconds}),
         },
         seconds=trainer.seconds,
         prepare_seconds=trainer.prepare_seconds,

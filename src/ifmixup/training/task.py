@@ -3,43 +3,99 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
+
+from ifmixup.errors import InputError
+from ifmixup.values import short
 
 TITLES = {
     "accuracy": "accuracy",
+    "balanced_accuracy": "balanced accuracy",
+    "f1_macro": "F1 (macro)",
+    "mcc": "MCC",
     "roc_auc": "ROC-AUC",
     "average_precision": "average precision",
+    "nll": "log-loss",
+    "brier": "Brier score",
+    "ece": "ECE",
     "mae": "MAE",
+    "rmse": "RMSE",
+    "r2": "R²",
+    "spearman": "Spearman's ρ",
 }
 """Every metric of :data:`ifmixup.data.dataset.METRICS`, and what it is called in a sentence."""
 
 LOSSES = {"classes": "nll", "labels": "nll", "values": "squared_error"}
 """What the loss of each task is called among the metrics."""
 
+BESIDE = {"classes": "nll", "labels": "nll", "values": "rmse"}
+"""What is shown beside the metric that decides: mixing changes probabilities more than winners."""
+
+_LOWER = frozenset(("nll", "brier", "ece", "mae", "rmse", "squared_error", "loss"))
+_FRACTIONS = frozenset(
+    ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc", "average_precision", "ece")
+)
+IN_UNITS = ("mae", "rmse")
+"""The metrics in the units of the target."""
+
+_OTHERS: dict[str, bool] = {}  # whether higher is better, of metrics that are not ours
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,59}")
+
 Score = tuple[float, float]
 
 
+def note_metric(name: str, higher_is_better: bool) -> None:
+    """Remember which way a metric that is not ours is better, such as one of a study that is read.
+
+    Raises:
+        InputError: If another metric of that name is better the other way.
+    """
+    if name in TITLES or _OTHERS.setdefault(name, higher_is_better) != higher_is_better:
+        raise InputError(
+            f"There is another metric called {name!r}. Give this one a name of its own, such as "
+            f"Metric('my_{name}', ...)."
+        )
+
+
+def check_metric_name(name: str) -> str:
+    """``name`` if a metric can be called so: it stands in tables, curves and stored runs."""
+    if not _NAME.fullmatch(name) or name == "loss" or name.startswith(("chosen_", "scaled_")):
+        raise InputError(
+            f"{short(name)} is not a name for a metric: use up to 60 letters, digits, _ and -, "
+            f"a letter first; not 'loss', and not beginning with chosen_ or scaled_."
+        )
+    return name
+
+
+def title_of(metric: str) -> str:
+    """What a metric is called in a sentence."""
+    return TITLES.get(metric, metric.replace("_", " "))
+
+
 def higher_is_better(metric: str) -> bool:
-    """Whether more of ``metric`` is better: of every one but the error and the loss."""
-    return metric not in ("mae", "loss")
+    """Whether more of ``metric`` is better, as of most; less is better of errors and losses."""
+    return _OTHERS.get(metric, metric not in _LOWER)
 
 
 def is_fraction(metric: str) -> bool:
-    """Whether ``metric`` lies between 0 and 1, so it can be given in per cent."""
-    return metric != "mae"
+    """Whether ``metric`` lies between 0 and 1 and is usually given in per cent."""
+    return metric in _FRACTIONS
 
 
 def difference_unit(metric: str) -> str:
     """The unit of a difference: accuracy is what everybody expects, another metric is named."""
     if metric == "accuracy":
         return "points"
-    return f"points of {TITLES[metric]}" if is_fraction(metric) else TITLES[metric]
+    return f"points of {title_of(metric)}" if is_fraction(metric) else title_of(metric)
 
 
 def metric_of(curves: Mapping[str, Sequence[float]]) -> str:
     """The metric that curves were measured with: the one that their names name."""
-    for metric in TITLES:
-        if f"test_{metric}" in curves or f"validation_{metric}" in curves:
+    for name in curves:
+        part, _, metric = name.partition("_")
+        if part in ("test", "validation") and metric != "loss":
             return metric
     return "accuracy"
 

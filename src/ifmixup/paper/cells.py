@@ -1,0 +1,187 @@
+"""Counts over the cells of the paper's two main tables: how near ours are, and what mixing does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from ifmixup.paper.experiments import EXPERIMENTS, WHOLE_NODES
+from ifmixup.paper.reproduce import experiment_of
+from ifmixup.paper.tables import Line, lines
+from ifmixup.study.comparison import Comparison, Row
+from ifmixup.study.table import Table, percent
+
+_TABLES = ("gcn", "gin")
+_NEAR = 0.01  # a point
+_PROTOCOLS = ("paper", "last", "holdout")
+
+
+@dataclass(frozen=True)
+class Count:
+    """How many of some cells have a property."""
+
+    name: str
+    yes: int
+    all: int
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The ends of Wilson's 95 % interval of the share, as if cells were independent."""
+        from scipy.stats import binomtest
+
+        if not self.all:
+            return math.nan, math.nan
+        found = binomtest(self.yes, self.all).proportion_ci(method="wilson")
+        return float(found.low), float(found.high)
+
+
+def counts(comparisons: Sequence[Comparison]) -> list[Count]:
+    """The counts over all cells that were run; cells that were not run are not counted."""
+    found = {c.study.name: lines(c) for c in _main(comparisons)}
+    every = [line for mine in found.values() for line in mine]
+    near = [
+        line.to_published >= -_NEAR - 1e-9
+        for line in every
+        if line.trial.protocol == "paper" and line.to_published is not None
+    ]
+    made = [_count("paper protocol: within a point of the published number, or above", near)]
+    for name in ("ifmixup", WHOLE_NODES):
+        for protocol in _PROTOCOLS:
+            pairs = [pair for mine in found.values() for pair in _pairs(mine, name, protocol)]
+            what = f"{protocol}: {name}"
+            higher = (with_.reading.mean >= none.reading.mean for none, with_ in pairs)
+            made.append(_count(f"{what} at or above none", higher))
+            losses = ((log_loss(none), log_loss(with_)) for none, with_ in pairs)
+            lower = (with_ < none for none, with_ in losses)
+            made.append(_count(f"{what} has a lower log-loss than none", lower))
+    return [each for each in made if each.all]
+
+
+def far_below(comparisons: Sequence[Comparison]) -> list[Line]:
+    """The cells more than two standard errors below the published number, which want a reason.
+
+    The standard error is that of our mean over folds and the published one over three repeats.
+    """
+    return [
+        line
+        for comparison in _main(comparisons)
+        for line in lines(comparison)
+        if line.trial.protocol == "paper" and _is_far_below(line)
+    ]
+
+
+def counts_table(comparisons: Sequence[Comparison]) -> Table | None:
+    """The counts as a table; None without a cell."""
+    found = counts(comparisons)
+    if not found:
+        return None
+    rows = [
+        (
+            each.name,
+            f"{each.yes} of {each.all}",
+            "[{}, {}]".format(*(percent(end) for end in each.interval)),
+        )
+        for each in found
+    ]
+    below = far_below(comparisons)
+    said = [
+        "Intervals are Wilson's, of the share in %, as if cells were independent. They are not: "
+        "variants share folds, and GCN and GIN share datasets.",
+        "More than two standard errors below the published number: "
+        + (", ".join(_name(line) for line in below) or "none"),
+    ]
+    return Table(("cells", "count", "95 %"), rows, names=1, notes=said)
+
+
+def readings_table(comparisons: Sequence[Comparison]) -> Table | None:
+    """Which reading of the paper is the default: the one with the lower validation log-loss.
+
+    It is chosen on the validation graphs of the held-out runs alone; no test number takes part. The
+    log-loss of a cell is the mean over its folds at the epoch that validation accuracy chose. The
+    reading that is lower in more cells is the default; with as many on both sides node weights are.
+    """
+    losses = [
+        (
+            whole.trial.dataset,
+            comparison.study.name.upper(),
+            log_loss(weighted, "validation"),
+            log_loss(whole, "validation"),
+        )
+        for comparison in _main(comparisons)
+        for whole, weighted in _pairs(lines(comparison), "ifmixup", "holdout", base=WHOLE_NODES)
+    ]
+    if not losses:
+        return None
+    lower = sum(weighted < whole for *_, weighted, whole in losses)
+    higher = sum(weighted > whole for *_, weighted, whole in losses)
+    winner = "node weights" if lower >= higher else "whole nodes"
+    rows = []
+    for dataset, model, weighted, whole in losses:
+        difference = f"{weighted - whole:+.3f}".replace("-", "−")
+        rows.append((dataset, model, f"{weighted:.3f}", f"{whole:.3f}", difference))
+    said = [
+        f"Validation log-loss of ifMixup, held out. Node weights are lower in {lower} of "
+        f"{len(rows)} cells and higher in {higher}: the default is {winner}."
+    ]
+    return Table(
+        ("dataset", "model", "node weights", "whole nodes", "difference"),
+        rows,
+        names=2,
+        notes=said,
+    )
+
+
+def log_loss(row: Row, part: str = "test") -> float:
+    """The mean log-loss of a part of the graphs, at the epochs that the row's protocol reads; NaN
+    without curves.
+    """
+    by_key = {record.key: record.result for record in row.records}
+    found = []
+    for index, pair in enumerate(row.trial.pairs):
+        point = row.reading.chosen.get(pair)
+        result = None if point is None else by_key.get(row.trial.keys[point.candidate][index])
+        if point is not None and result is not None and f"{part}_loss" in result.curves:
+            found.append(result.curves[f"{part}_loss"][point.epoch - 1])
+    return fmean(found) if found else math.nan
+
+
+def _main(comparisons: Sequence[Comparison]) -> Iterator[Comparison]:
+    """Of each of the two tables the study with the most runs."""
+    for name in _TABLES:
+        mine = [c for c in comparisons if experiment_of(c.study) is EXPERIMENTS[name]]
+        if mine:
+            yield max(mine, key=lambda each: len(each.runs))
+
+
+def _pairs(
+    found: Iterable[Line], name: str, protocol: str, base: str = "none"
+) -> list[tuple[Row, Row]]:
+    """The rows of ``none``, or another base, and of a variant, dataset by dataset."""
+    rows = {(x.trial.dataset, x.trial.protocol, x.trial.name): x.row for x in found}
+    both = (
+        (row, rows.get((dataset, protocol, name)))
+        for (dataset, read, variant), row in rows.items()
+        if (read, variant) == (protocol, base)
+    )
+    return [(first, other) for first, other in both if first is not None and other is not None]
+
+
+def _is_far_below(line: Line) -> bool:
+    if line.row is None or line.published is None or line.to_published is None:
+        return False
+    folds = len(line.row.reading.scores)
+    ours = line.row.reading.std_over_folds / math.sqrt(folds) if folds > 1 else math.nan
+    theirs = (line.published.std or 0.0) / math.sqrt(3)
+    return line.to_published < -2 * math.hypot(ours, theirs)
+
+
+def _name(line: Line) -> str:
+    trial = line.trial
+    return f"{trial.dataset} {trial.model.upper()} {trial.name}"
+
+
+def _count(name: str, cells: Iterable[bool]) -> Count:
+    found = list(cells)
+    return Count(name, sum(found), len(found))
