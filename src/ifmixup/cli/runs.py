@@ -38,7 +38,7 @@ def runs(
 ) -> int:
     """List the studies and runs of a FOLDER, or the folders in it; export and import runs.
 
-    The exit code is 1 if a line of an import was refused.
+    The exit code is 1 if a line of an import was refused, or a run is damaged.
 
     Args:
         folder: The folder of a study, or one that holds such folders.
@@ -55,10 +55,14 @@ def runs(
     from ifmixup.study import exchange
     from ifmixup.study.store import FILE_NAME, Store
     from ifmixup.study.study import load_studies
+    from ifmixup.study.usable import damage
 
     filters: dict[str, Any] = {"dataset": dataset, "model": model, "method": method}
     filters |= {"status": status, "repeat": repeat, "fold": fold}
     wanted = {name: value for name, value in filters.items() if value is not None}
+    for name in ("repeat", "fold"):
+        if not 0 <= wanted.get(name, 0) < 2**31:
+            raise InputError(f"--{name} must be a number from 0; got {wanted[name]}.")
     console = PlainConsole()
     if export is not None:
         exchange.check_output(export)
@@ -96,6 +100,9 @@ def runs(
                     f"{len(study.keys & done)} of {len(study.keys)} runs done."
                 )
             _print_runs(records, console)
+        for line in damage(store):
+            console.print(line)
+        complete = complete and not store.damaged
     return 0 if complete else 1
 
 

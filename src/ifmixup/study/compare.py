@@ -24,9 +24,11 @@ from ifmixup.study.run import Runner, changed_code, check_study
 from ifmixup.study.splits import Splits, load_splits, make_splits, own_splits
 from ifmixup.study.store import FILE_NAME, Store
 from ifmixup.study.study import Study, make_trial, save_studies
+from ifmixup.study.usable import check_name, usable_runs
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import starting_point
 from ifmixup.training.settings import Settings
+from ifmixup.values import check_seed
 
 DEFAULT_FOLDER = Path("ifmixup-runs")
 BASELINE = "none"
@@ -91,8 +93,9 @@ def compare(
         **changes: Settings and options by name, such as ``epochs=100`` or ``num_layers=3``. An
             option goes to every model and method that has it.
     """
-    if type(seed) is not int or not 0 <= seed < 2**63:
-        raise InputError(f"seed must be a whole number from 0 to 2**63 - 1; got {seed!r}.")
+    check_seed(seed)
+    if name is not None:
+        check_name(name)
     known_name("search", search, SEARCHES)
     if search == "halving" and grid is None:
         raise InputError("A search needs a grid to search: give grid='paper', or one of your own.")
@@ -119,19 +122,23 @@ def compare(
         check_study(study, {data.fingerprint: data})
     with Store(place) as store:
         runner = Runner(store, engine, [(data, cut)], retry_failed=retry_failed, progress=progress)
+        if retry_failed:
+            usable_runs(store, study)  # a damaged run is one that failed
         if not is_new and runner.pending(study.specs()):
             check_study(study, runner.data)
         notes = (*changed_code(study, store), *study.notes)
         study = replace(study, notes=notes, config=dict(config or {}))
         cut.save_in(place)
+        asked = study
         if search == "halving":
+            save_studies(place, [asked])  # for a report of a search that is stopped
             study = halve(study, store, runner.execute)
             if not cut.are_one:  # with a single split there are no other folds to have seen
                 study = replace(study, notes=(*study.notes, NOTE))
         # Before the runs, so that a study that is stopped can be reported as far as it got.
-        save_studies(place, [study])
+        save_studies(place, [study], instead_of=[asked])
         runner.execute(study.specs())
-        return Comparison(study, list(store.get(sorted(study.keys)).values()), place)
+        return Comparison(study, usable_runs(store, study), place)
 
 
 def plan(

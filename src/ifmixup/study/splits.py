@@ -16,6 +16,7 @@ from ifmixup.errors import InputError, StoreError
 from ifmixup.safe_io import atomically
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run_spec import PARTS, Fold, digest
+from ifmixup.values import check_seed
 
 _HEAD = {"dataset": str, "data": str, "seed": int, "folds": list}
 
@@ -97,6 +98,7 @@ def make_splits(data: PackedDataset, *, folds: int = 10, repeats: int = 1, seed:
     """
     from sklearn.model_selection import StratifiedKFold
 
+    check_seed(seed)
     if folds < 2 or repeats < 1:
         raise InputError(f"At least 2 folds and 1 repeat are needed; got {folds} and {repeats}.")
     y = _strata(data)
@@ -129,6 +131,7 @@ def own_splits(data: PackedDataset, *, repeats: int = 1, seed: int = 0) -> Split
     """
     if data.split is None:
         raise InputError(f"{data.name} has no split of its own. Use make_splits.")
+    check_seed(seed)
     if repeats < 1:
         raise InputError(f"At least 1 repeat is needed; got {repeats}.")
     parts = {part: data.split.get(part, torch.empty(0)).long().tolist() for part in PARTS}
@@ -161,6 +164,7 @@ def _checked(values: Any, data: PackedDataset, source: str) -> Splits:
                 f"{source} is not a splits file: {name!r} must be there and be a {kind.__name__}. "
                 f"Needed are {', '.join(_HEAD)}."
             )
+    check_seed(values["seed"])
     if values["data"] != data.fingerprint:
         raise InputError(
             f"{source} was made for other graphs: {values['dataset']!r} with fingerprint "

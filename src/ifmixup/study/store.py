@@ -59,6 +59,10 @@ class Store:
     Args:
         folder: The study's folder, made where it is missing. To read only, also the file itself.
         read_only: Nothing is made or changed.
+
+    Attributes:
+        damaged: By key, what is wrong with runs that were to be read and could not: they are left
+            out of what is read.
     """
 
     def __init__(self, folder: Path, *, read_only: bool = False) -> None:
@@ -66,6 +70,8 @@ class Store:
         if not read_only:
             with explained(folder):
                 folder.mkdir(parents=True, exist_ok=True)
+        self.read_only = read_only
+        self.damaged: dict[str, str] = {}
         self._connection = _connect(self.path, read_only=read_only)
 
     def add(self, record: Record) -> bool:
@@ -87,6 +93,13 @@ class Store:
                 self._connection.execute(_PUT, {**record.to_row(), "always": False}).rowcount
                 for record in records
             )
+
+    def set_aside(self, record: Record) -> None:
+        """Replace a run that cannot be used by its failure, to be tried again like any other."""
+        with explained(self.path), self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.execute("DELETE FROM runs WHERE key = ?", (record.key,))
+            self._connection.execute(_PUT, {**record.to_row(), "always": True})
 
     def keys(self, status: str | None = None) -> set[str]:
         """The keys of all runs, or of those that are ``done`` or ``failed``."""
@@ -122,7 +135,8 @@ class Store:
         for key in sorted(self.keys(), key=repr):
             try:
                 found = self.get([key])
-                yield key, found[key] if key in found else StoreError("its key is not text")
+                problem = self.damaged.get(key, "its key is not text")
+                yield key, found[key] if key in found else StoreError(problem)
             except StoreError as error:
                 yield key, error
 
@@ -145,11 +159,7 @@ class Store:
                 try:
                     yield Record.of_row(dict(row))
                 except StoreError as error:
-                    raise StoreError(
-                        f"Run {row['key']!r} in {self.path} is damaged ({error}). To keep the "
-                        f"others, import this file into a new study: ifmixup runs NEW --import "
-                        f"{self.path}"
-                    ) from error
+                    self.damaged[row["key"]] = str(error)
 
 
 def _connect(path: Path, *, read_only: bool) -> sqlite3.Connection:

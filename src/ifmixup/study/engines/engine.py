@@ -18,6 +18,9 @@ from ifmixup.training.run_spec import Fold, RunSpec
 Task = tuple[RunSpec, Fold]
 Message = dict[str, Any]  # plain values that JSON keeps bit for bit
 
+MAX_MEMORY = "IFMIXUP_WORKER_MEMORY"
+"""The environment variable that tells a worker how many gigabytes a run may take."""
+
 
 class Watcher:
     """Is told what becomes of the runs, such as a progress display; this one does nothing."""
