@@ -88,7 +88,7 @@ def test_the_user_knows_better():
     assert from_pyg(graphs, label="target").y.tolist() == [0, 1]
     assert from_pyg(graphs, identifier="key").ids == ["g0", "g1"]
     assert from_pyg(graphs, identifier="target").ids == ["0", "1"]
-    with pytest.raises(DatasetError, match="no single 'x' to identify it"):
+    with pytest.raises(DatasetError, match="no attribute 'x' that is one"):
         from_pyg(graphs, identifier="x")
 
 

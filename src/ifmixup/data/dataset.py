@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from torch import Tensor
 from torch_geometric.data import Data, InMemoryDataset
@@ -64,6 +64,29 @@ class Skipped:
         return f"line {self.line}: {self.text!r}: {self.reason}"
 
 
+@dataclass(frozen=True)
+class Rows:
+    """What a source says of its graphs besides the graphs themselves; no training reads it.
+
+    Attributes:
+        index: The row of each graph in the source, counted from 0, skipped rows included.
+        smiles: The SMILES of each graph, as the source writes it; None where there are none.
+        columns: Other columns of a table, or attributes of graphs, by name: one text per graph.
+    """
+
+    index: Sequence[int]
+    smiles: Sequence[str] | None = None
+    columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def select(self, graphs: Sequence[int]) -> Rows:
+        """Those of the graphs numbered ``graphs``."""
+        return Rows(
+            [self.index[i] for i in graphs],
+            None if self.smiles is None else [self.smiles[i] for i in graphs],
+            {name: [cells[i] for i in graphs] for name, cells in self.columns.items()},
+        )
+
+
 class Skips:
     """Collects the skipped ``lines`` while the file ``where`` is read; if strict, stops at one."""
 
@@ -114,6 +137,7 @@ class GraphDataset(InMemoryDataset):
         encoder: How node and edge features were made, to encode other graphs in the same way.
         skipped: The lines of the source that could not be used.
         split: The dataset's own ``"train"``, ``"validation"`` and ``"test"`` graphs.
+        rows: What the source says of each graph besides, such as its SMILES.
     """
 
     def __init__(
@@ -129,6 +153,7 @@ class GraphDataset(InMemoryDataset):
         encoder: FeatureEncoder | None = None,
         skipped: Sequence[Skipped] = (),
         split: Mapping[str, Tensor] | None = None,
+        rows: Rows | None = None,
     ) -> None:
         super().__init__(root=None)
         self.name = name
@@ -140,6 +165,7 @@ class GraphDataset(InMemoryDataset):
         self.skipped = list(skipped)
         self._ids = [str(i) for i in range(len(self))] if ids is None else list(ids)
         self._split = None if split is None else dict(split)
+        self._rows = rows or Rows(range(len(self)))
         if len(self._ids) != len(self):
             raise InputError(f"{len(self._ids)} identifiers were given for {len(self)} graphs.")
 
@@ -161,6 +187,17 @@ class GraphDataset(InMemoryDataset):
         return self._split if self._indices is None else None
 
     @property
+    def rows(self) -> Rows:
+        """What the source says of each graph, or of each of those that were selected."""
+        return self._rows if self._indices is None else self._rows.select(self._indices)
+
+    @property
+    def smiles(self) -> list[str] | None:
+        """The SMILES of each graph; None where the source has none."""
+        smiles = self.rows.smiles
+        return None if smiles is None else list(smiles)
+
+    @property
     def num_classes(self) -> int:
         """The number of classes, or of the columns of ``y``."""
         if self.task != "classes":
@@ -174,6 +211,7 @@ class GraphDataset(InMemoryDataset):
         copied = super().copy(idx)
         copied._ids = chosen.ids
         copied._split = chosen.split
+        copied._rows = chosen.rows
         return copied
 
     def __repr__(self) -> str:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
-from ifmixup.data.dataset import GraphDataset, Skips
+from ifmixup.data.dataset import GraphDataset, Rows, Skips
 from ifmixup.data.encoder import DEGREE, TENSOR, Column, FeatureEncoder
 from ifmixup.data.pyg import list_name
 from ifmixup.data.raw import LoadOptions, RawGraphs, assemble
@@ -22,7 +22,7 @@ from ifmixup.values import listed
 
 MAX_NAMES = 10_000  # different attributes of nodes, or of edges
 
-Rows = list[Mapping[str, Any]]  # the attributes of each node, or each edge, of one graph
+Attributes = list[Mapping[str, Any]]  # the attributes of each node, or each edge, of one graph
 Value = int | float | str
 
 _LABELS = ("label", "y")
@@ -44,6 +44,7 @@ def from_networkx(
     strict: bool = False,
     encoder: FeatureEncoder | None = None,
     labelled: bool = True,
+    columns: Sequence[str] = (),
 ) -> GraphDataset:
     """NetworkX graphs as a :class:`GraphDataset`.
 
@@ -60,13 +61,15 @@ def from_networkx(
         node_features: The attributes of nodes to use; all by default.
         edge_features: The attributes of edges to use; all by default.
         name: The name of the dataset.
-        label, identifier, task, metric, strict, encoder, labelled: As for
+        label, identifier, task, metric, strict, encoder, labelled, columns: As for
             :func:`~ifmixup.data.load`.
 
     Raises:
         DatasetError: If attributes or labels do not fit together.
     """
-    options = LoadOptions(label, identifier, task, metric, strict, encoder, labelled)
+    options = LoadOptions(
+        label, identifier, task, metric, strict, encoder, labelled, tuple(columns)
+    )
     graphs = list(graphs)
     cells = None
     if labelled:
@@ -128,12 +131,19 @@ def read_networkx(
         skips=skips,
         targets=None if cells is None else _targets(cells, target_names, options.task, len(graphs)),
         ids=ids,
+        rows=Rows(
+            range(len(graphs)),
+            columns={
+                name: [cell_text(graph.graph.get(name)) for graph in graphs]
+                for name in options.columns
+            },
+        ),
     )
 
 
 def add_attributes(
     graphs: Sequence[Data],
-    rows: Sequence[Rows],
+    rows: Sequence[Attributes],
     level: str,
     where: str,
     wanted: Sequence[str] | None = None,
@@ -267,7 +277,7 @@ def _plain(value: Any) -> Any:
     return value.tolist() if isinstance(value, Tensor | np.ndarray | np.generic) else value
 
 
-def _edges(graph: Any) -> tuple[Tensor, Rows]:
+def _edges(graph: Any) -> tuple[Tensor, Attributes]:
     """The edges ``[2, E]``, each once in each of its directions, and their attributes."""
     number = {node: i for i, node in enumerate(graph.nodes)}
     found: dict[tuple[int, int], Mapping[str, Any]] = {}
@@ -280,7 +290,7 @@ def _edges(graph: Any) -> tuple[Tensor, Rows]:
     return index, list(found.values())
 
 
-def _move_weights(data: Sequence[Data], edge_rows: list[Rows], where: str) -> None:
+def _move_weights(data: Sequence[Data], edge_rows: list[Attributes], where: str) -> None:
     """Move weights that are numbers from the attributes to PyG's ``edge_weight``."""
     weights = [[row.get(_WEIGHT) for row in rows] for rows in edge_rows]
     numbers = int | float | np.integer | np.floating

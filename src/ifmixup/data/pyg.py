@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Batch, Data, Dataset
 
-from ifmixup.data.dataset import GraphDataset, Skips
+from ifmixup.data.dataset import GraphDataset, Rows, Skips
 from ifmixup.data.encoder import FeatureEncoder
 from ifmixup.data.raw import LoadOptions, RawGraphs, assemble
 from ifmixup.data.targets import Targets, infer_task, number_targets, target_names
@@ -34,6 +34,7 @@ def from_pyg(
     strict: bool = False,
     encoder: FeatureEncoder | None = None,
     labelled: bool = True,
+    columns: Sequence[str] = (),
 ) -> GraphDataset:
     """A PyG dataset, or a list of ``Data``, as a :class:`GraphDataset`.
 
@@ -45,13 +46,16 @@ def from_pyg(
         name: Their name; by default that of the dataset.
         task: classes, labels or values; by default one integer per graph is a class, and other
             numbers are labels if all are 0, 1 or NaN, else values.
-        label, identifier, metric, strict, encoder, labelled: As for :func:`~ifmixup.data.load`.
+        label, identifier, metric, strict, encoder, labelled, columns: As for
+            :func:`~ifmixup.data.load`.
 
     Raises:
         InputTypeError: For graphs with several types of nodes or edges.
         DatasetError: If a graph is broken.
     """
-    options = LoadOptions(label, identifier, task, metric, strict, encoder, labelled)
+    options = LoadOptions(
+        label, identifier, task, metric, strict, encoder, labelled, tuple(columns)
+    )
     graphs = [_data(graph, index) for index, graph in enumerate(dataset)]
     if not graphs:
         raise DatasetError("There are no graphs in the dataset. Give at least one.")
@@ -63,7 +67,12 @@ def from_pyg(
         whole = isinstance(dataset, Dataset)
         called = type(dataset).__name__ if whole else list_name(kept, targets)
     ids = None if identifier is None else [_identifier(graph, identifier) for graph in graphs]
-    return assemble(RawGraphs(called, kept, Skips(called, strict), targets, ids), options)
+    rows = Rows(
+        range(len(graphs)),
+        columns={key: [_identifier(graph, key) for graph in graphs] for key in columns},
+    )
+    raw = RawGraphs(called, kept, Skips(called, strict), targets, ids, rows=rows)
+    return assemble(raw, options)
 
 
 def as_graphs(graphs: Any) -> list[Data]:
@@ -164,7 +173,7 @@ def _targets(graphs: Sequence[Data], label: str, task: str | None) -> Targets:
                 f"{len(rows[-1])}. One row of the same length for each graph is needed."
             )
     names = target_names(label, len(rows[0]))
-    return number_targets(torch.stack(numbers), names, task or infer_task(rows))
+    return number_targets(torch.stack(numbers), names, task or infer_task(rows, name=label))
 
 
 def _identifier(graph: Data, key: str) -> str:
@@ -172,5 +181,5 @@ def _identifier(graph: Data, key: str) -> str:
     if isinstance(value, Tensor) and value.numel() == 1:
         value = value.item()
     if value is None or isinstance(value, Tensor):
-        raise DatasetError(f"A graph has no single {key!r} to identify it.")
+        raise DatasetError(f"A graph has no attribute {key!r} that is one text or number.")
     return str(value)

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.utils import degree
 
-from ifmixup.data.dataset import GraphDataset, Skips
+from ifmixup.data.dataset import GraphDataset, Rows, Skips
 from ifmixup.data.encoder import DEGREE, Column, FeatureEncoder
 from ifmixup.data.targets import Targets
 from ifmixup.edges import check_edge_index, check_edge_weight
@@ -29,6 +29,7 @@ class LoadOptions:
     strict: bool = False
     encoder: FeatureEncoder | None = None
     labelled: bool = True
+    columns: tuple[str, ...] = ()
 
 
 @dataclass
@@ -50,6 +51,7 @@ class RawGraphs:
     edge_names: Sequence[str] | None = None
     split: dict[str, Tensor] | None = None  # the source's own parts, as indices of graphs
     metric: str | None = None  # the source's own
+    rows: Rows | None = None  # None where each graph is a row and nothing else is known
 
 
 def assemble(raw: RawGraphs, options: LoadOptions) -> GraphDataset:
@@ -85,6 +87,7 @@ def assemble(raw: RawGraphs, options: LoadOptions) -> GraphDataset:
         encoder=encoder,
         skipped=raw.skips.lines,
         split=_split(raw.split, kept, len(ids)),
+        rows=(raw.rows or Rows(range(len(ids)))).select(kept),
     )
 
 

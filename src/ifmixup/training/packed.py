@@ -13,7 +13,7 @@ from torch_geometric import EdgeIndex
 from torch_geometric.data import Batch, Data, InMemoryDataset
 
 from ifmixup.batch import to_batch
-from ifmixup.data.dataset import check_metric
+from ifmixup.data.dataset import GraphDataset, Rows, check_metric
 from ifmixup.data.statistics import continuous
 from ifmixup.data.targets import as_target, infer_task
 from ifmixup.edges import check_edge_index
@@ -39,6 +39,7 @@ class PackedDataset:
         encoder: How the features were encoded, as plain values.
         continuous: The columns of ``x`` that are not all 0 or 1.
         split: The dataset's own ``train``, ``validation`` and ``test``, where it has them.
+        rows: What the source says of each graph besides, such as its SMILES; for splits.
     """
 
     name: str
@@ -51,6 +52,7 @@ class PackedDataset:
     encoder: dict[str, Any] | None = None
     continuous: list[int] = field(default_factory=list)
     split: dict[str, Tensor] | None = None
+    rows: Rows | None = None
 
     def __len__(self) -> int:
         return self.graphs.num_graphs
@@ -115,9 +117,9 @@ class PackedDataset:
         return replace(self, graphs=Graphs(nodes, edges, own, node_ptr, edge_ptr))
 
     def to_dict(self) -> dict[str, Any]:
-        """As tensors and plain values, to be saved or sent."""
+        """As tensors and plain values, to be saved or sent; no run needs ``rows``."""
         graphs = {each.name: getattr(self.graphs, each.name) for each in fields(Graphs)}
-        return {**vars(self), "graphs": graphs}
+        return {**vars(self), "graphs": graphs, "rows": None}
 
     @staticmethod
     def of(values: dict[str, Any]) -> PackedDataset:
@@ -173,6 +175,7 @@ def pack(
         encoder=None if encoder is None else encoder.to_dict(),
         continuous=columns,
         split=_split(dataset),
+        rows=dataset.rows if isinstance(dataset, GraphDataset) else None,
     )
 
 
