@@ -14,7 +14,7 @@ def test_indices_are_as_a_tuple_of_ints():
     assert list(found) == [3, 0, 2]
     assert type(found[0]) is int
     assert found[1:] == [0, 2]
-    assert found + (7,) == (3, 0, 2, 7)
+    assert found + Indices([7]) == (3, 0, 2, 7)
     assert 2 in found
     assert bool(Indices([])) is False
     assert found.tensor().tolist() == [3, 0, 2]
@@ -45,7 +45,9 @@ def test_stored_curves_are_decoded_when_they_are_asked_for():
     assert StoredCurves(b"{}", decode) == {}
 
 
-@pytest.mark.parametrize("text", [b"[1]", b'{"a":[1]', b'{"a":1]}', b'{"a":[[1]]}', b'{"a":{"b":[]}'])
+@pytest.mark.parametrize(
+    "text", [b"[1]", b'{"a":[1]', b'{"a":1]}', b'{"a":[[1]]}', b'{"a":{"b":[]}']
+)
 def test_what_is_not_curves_is_refused(text):
     with pytest.raises((ValueError, TypeError)):
         dict(StoredCurves(text, lambda values: [float(value) for value in values]))

@@ -7,7 +7,6 @@ from ifmixup.components import resolve, with_options
 from ifmixup.errors import InputError
 from ifmixup.training.run_spec import Fold, RunSpec, digest, specs_on
 from ifmixup.training.settings import Settings
-
 from stored_runs import spec
 
 GIN, MIXUP = resolve("model", "gin").spec, resolve("method", "ifmixup").spec
@@ -103,10 +102,15 @@ def test_a_spec_from_its_stored_json_is_the_spec():
 
 def test_keys_are_those_of_the_runs_that_are_stored():
     assert spec(1).key == "38286445430bd64ace4ec2ee"
-    assert spec(0, model="gin", method="ifmixup", repeat=2, num_layers=3).key == "dc8152b7e8c43c0dfe697328"
+    assert (
+        spec(0, model="gin", method="ifmixup", repeat=2, num_layers=3).key
+        == "dc8152b7e8c43c0dfe697328"
+    )
     many = specs_on(
         [(0, 1, "s" * 24)],
         **{name: getattr(spec(1), name) for name in ("settings", "model", "method")},
-        dataset="MUTAG", data="d" * 24, seed=0,
+        dataset="MUTAG",
+        data="d" * 24,
+        seed=0,
     )
     assert [each.key for each in many] == [spec(1).key]

@@ -212,7 +212,7 @@ def _mean_curve(results: Sequence[RunResult]) -> list[float]:
     return [math.fsum(at) / len(at) for at in zip(*curves, strict=True)]
 
 
-def _test_curve(result: RunResult) -> list[float]:
+def _test_curve(result: RunResult) -> Sequence[float]:
     return result.curves[f"test_{result.metric}"]
 
 

@@ -114,7 +114,7 @@ class Trial:
 
     @cached_property
     def _specs(self) -> list[list[RunSpec]]:
-        parts = {"dataset": self.dataset, "data": self.data, "seed": self.seed}
+        parts: dict[str, Any] = {"dataset": self.dataset, "data": self.data, "seed": self.seed}
         return [specs_on(self.folds, **vars(each), **parts) for each in self.candidates]
 
     def to_dict(self) -> dict[str, Any]:

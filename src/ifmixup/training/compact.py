@@ -28,8 +28,8 @@ class Compact(Sequence[N], Generic[N]):
     dtype: ClassVar[type]
 
     def __init__(self, values: Sequence[N] | np.ndarray) -> None:
-        if type(values) is type(self):
-            self.array = values.array
+        if isinstance(values, Compact) and values.array.dtype == self.dtype:
+            self.array: np.ndarray = values.array
             return
         self.array = np.array(values, dtype=self.dtype)
         self.array.flags.writeable = False
@@ -108,7 +108,7 @@ class StoredCurves(Mapping[str, Curve]):
             return
         for part in text[2:-2].split(b'],"'):
             name, found, numbers = part.partition(b'":[')
-            if not found or b"[" in numbers or b"{" in numbers:
+            if not found or b'"' in name or b"[" in numbers or b"{" in numbers:
                 raise ValueError(f"{part[:60]!r} is not a list of numbers")
             self._curves[intern(name.decode())] = numbers
 

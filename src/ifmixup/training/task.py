@@ -122,7 +122,7 @@ def best_epoch(curves: Mapping[str, Sequence[float]]) -> int:
     earliest.
     """
     metric = metric_of(curves)
-    values, losses = curves[f"validation_{metric}"], curves["validation_loss"]
+    values = curves[f"validation_{metric}"]
     if not any(map(math.isnan, values)):  # for many runs: without a call per epoch
         best = max(values) if higher_is_better(metric) else min(values)
         equal = [epoch for epoch, value in enumerate(values) if value == best]
