@@ -90,6 +90,7 @@ def read_molecules(path: Path, smiles: str | None, options: LoadOptions) -> RawG
                 column: [row.cells[at] for row in rows]
                 for at, column in enumerate(options.columns, 1 + len(label_columns))
             },
+            total=len(numbers) + len(skips.lines),
         ),
     )
 
