@@ -90,7 +90,7 @@ def test_a_dataset_with_a_split_of_its_own(tmp_path):
     assert [(spec.repeat, spec.fold) for spec in engine.ran] == [(0, 0), (0, 0), (1, 0), (1, 0)]
     assert "2 runs of one fold" in found.verdict()
     once = ifmixup.compare(own, folder=tmp_path, engine=engine, **TINY).verdict()
-    assert "not enough runs to say" in once
+    assert "too few runs" in once
     assert "p = unknown, 1 runs of one fold" in once
     assert "One fold shows no spread" in once
     assert len(engine.ran) == 4  # they were there
@@ -617,3 +617,22 @@ def test_leaks_are_a_note_of_the_study(tmp_path):
     (note,) = [note for note in found.study.notes if note.startswith("Leak: ")]
     assert "of 40 test graphs" in note
     assert note in found.verdict()
+
+
+def test_a_fold_is_fitted_once_for_all_models_and_the_table_says_how_long(tmp_path, monkeypatch):
+    monkeypatch.setenv("IFMIXUP_CACHE", str(tmp_path / "cache"))
+    small = {"matcher_channels": 4, "matcher_layers": 1, "matcher_epochs": 1}
+    models, methods = ["gcn", "gin"], ["none", "s_mixup"]
+    how = {"folder": tmp_path / "study", "engine": Here(), **small, **TINY}
+    found = ifmixup.compare("MUTAG", models, methods, **{**how, "epochs": 1, "folds": 2})
+    assert not found.failed
+    assert len(list((tmp_path / "cache").iterdir())) == 2  # one per fold
+    none, fitted = found.rows[0], found.rows[1]
+    assert none.fit_seconds is None
+    assert none.figures()["fit_seconds"] is None
+    assert found.rows[3].fit_seconds == pytest.approx(fitted.fit_seconds, rel=0.5)
+    told = f"{max(row.fit_seconds or 0 for row in found.rows):.2g} s"
+    assert f"Fitted to the training graphs of a fold in: s_mixup {told}." in found.table()
+    assert "fit per fold" in found.table("markdown")
+    again = ifmixup.compare("MUTAG", models, methods, **{**how, "epochs": 1, "folds": 2})
+    assert [row.fit_seconds for row in again.rows] == [row.fit_seconds for row in found.rows]

@@ -17,7 +17,7 @@ from ifmixup.errors import import_extra, known_name
 from ifmixup.safe_io import atomically, printable, printable_lines
 from ifmixup.study.protocols import Pair, Reading, read
 from ifmixup.study.record import Record
-from ifmixup.study.statistics import Difference, holm, paired_difference, verdict
+from ifmixup.study.statistics import Difference, Margin, judge, paired_difference
 from ifmixup.study.store import explained
 from ifmixup.study.study import Candidate, Study, Trial
 from ifmixup.study.table import UNKNOWN, Table, difference_text, grouped_table, metric_text
@@ -53,7 +53,8 @@ class Row:
         difference: To the trial that it is compared with, on the same folds; None where there is
             none.
         adjusted_p: The p-value of the difference after Holm's correction over all differences of
-            the study under this protocol, which the verdict follows from.
+            the study under this protocol. The interval has the level of its step of the
+            correction, and the verdict follows from it.
         verdict: What the difference says, in plain words.
         best: Whether no other trial of the dataset and protocol has a better mean.
     """
@@ -96,6 +97,13 @@ class Row:
         ]
         return [result for result in chosen if result is not None]
 
+    @property
+    def fit_seconds(self) -> float | None:
+        """How long fitting the method took per fold, on average; None where it fits nothing."""
+        found = [result.fit_seconds for result in self.chosen_results()]
+        known = [seconds for seconds in found if seconds is not None]
+        return math.fsum(known) / len(known) if known else None
+
     def text(self, value: float, *, sign: bool = False) -> str:
         """A number of the metric: a fraction in per cent, an error in its own units."""
         return metric_text(self.metric, value, self.reading.mean, sign=sign)
@@ -135,6 +143,7 @@ class Row:
             "failed": self.failed,
             "undefined": len(self.reading.undefined),
             "epochs": self.trial.epochs,
+            "fit_seconds": self.fit_seconds,
             "optimistic": self.reading.optimistic,
         }
         return {
@@ -155,23 +164,28 @@ def compare_trials(study: Study, records: Mapping[str, Record]) -> list[Row]:
         for trial in study.trials
         if (reading := read(_results(trial, done), trial.protocol, trial.pairs)) is not None
     ]
-    scores = {id(row.trial): row.reading.scores for row in rows}
+    readings = {id(row.trial): row.reading for row in rows}
+    bases = {}
     for i, row in enumerate(rows):
-        base = scores.get(id(study.against(row.trial)))
+        base = readings.get(id(study.against(row.trial)))
         if base is not None:
-            difference = paired_difference(row.reading.scores, base, row.trial.test_ratio)
-            rows[i] = replace(row, difference=difference)
+            difference = paired_difference(row.reading.scores, base.scores, row.trial.test_ratio)
+            rows[i], bases[i] = replace(row, difference=difference), base.mean
     for protocol in study.protocols:
         family = {
             i: row.difference
             for i, row in enumerate(rows)
             if row.trial.protocol == protocol and row.difference is not None
         }
-        adjusted = holm([difference.p_value for difference in family.values()])
-        for (i, difference), p in zip(family.items(), adjusted, strict=True):
-            more = higher_is_better(rows[i].metric)
-            said = verdict(difference, p, higher_is_better=more)
-            rows[i] = replace(rows[i], adjusted_p=p, verdict=said)
+        margins = [margin_of(rows[i].metric, bases[i]) for i in family]
+        found = judge(list(family.values()), margins)
+        for i, each in zip(family, found, strict=True):
+            rows[i] = replace(
+                rows[i],
+                difference=each.difference,
+                adjusted_p=each.adjusted_p,
+                verdict=each.verdict,
+            )
     return [replace(row, best=_is_best(row, rows)) for row in rows]
 
 
@@ -300,7 +314,8 @@ class Comparison:
             cells += [row.text(row.reading.last_mean)]
             cells += [row.difference_text(), row.verdict or ""] * compared
             rows.append((group, cells, ""))
-        return grouped_table(columns, rows, printable_lines("\n".join(notes(self.rows))))
+        said = [*notes(self.rows), *_fits(self.rows)]
+        return grouped_table(columns, rows, printable_lines("\n".join(said)))
 
     def _table(self) -> Table:
         columns: dict[str, Callable[[Row], str]] = {
@@ -317,6 +332,8 @@ class Comparison:
                 f"{row.reading.runs}" + f" ({row.failed} failed)" * bool(row.failed)
             ),
         }
+        if any(row.fit_seconds is not None for row in self.rows):
+            columns["fit per fold"] = _fit_text
         rows = [[text(row) for text in columns.values()] for row in self.rows]
         bold = {(i, 4) for i, row in enumerate(self.rows) if row.best}
         return Table(list(columns), rows, names=4, notes=notes(self.rows), bold=bold)
@@ -356,6 +373,32 @@ def notes(rows: Sequence[Row]) -> list[str]:
                 f"defined, because all graphs are of one class there."
             )
     return said
+
+
+def _fit_text(row: Row) -> str:
+    return "" if row.fit_seconds is None else f"{row.fit_seconds:.2g} s"
+
+
+def _fits(rows: Sequence[Row]) -> list[str]:
+    """How long methods were fitted, for a table that has no room for another column."""
+    longest: dict[str, Row] = {}
+    for row in rows:
+        known = longest.setdefault(row.trial.method, row)
+        if (row.fit_seconds or 0) > (known.fit_seconds or 0):
+            longest[row.trial.method] = row
+    told = [f"{name} {_fit_text(row)}" for name, row in longest.items() if row.fit_seconds]
+    return [f"Fitted to the training graphs of a fold in: {', '.join(told)}."] if told else []
+
+
+def margin_of(metric: str, base: float, margin: float = 1.0) -> Margin:
+    """The largest difference that does not matter: in points, or for a metric that is not a
+    fraction in per cent of the baseline's mean.
+    """
+    if is_fraction(metric):
+        name = f"{margin:g} point{'s' * (margin != 1)}"
+        return Margin(margin / 100, name, higher_is_better(metric))
+    name = f"{margin:g} % of the baseline's {title_of(metric)}"
+    return Margin(margin / 100 * abs(base), name, higher_is_better(metric))
 
 
 def _results(trial: Trial, done: Mapping[str, RunResult]) -> list[dict[Pair, RunResult]]:

@@ -168,10 +168,11 @@ def _balanced(sizes: np.ndarray, order: np.ndarray, parts: int) -> np.ndarray:
 def _tenth(sizes: np.ndarray, groups: np.ndarray) -> np.ndarray:
     """Of ``groups``, in that order, those that fit into a tenth of their graphs; at least one."""
     most = sizes[groups].sum() / TENTHS
-    taken: list[int] = []
+    taken, total = [], 0
     for group in groups:
-        if sizes[taken].sum() + sizes[group] <= most:
+        if total + sizes[group] <= most:
             taken.append(group)
+            total += sizes[group]
     return np.array(taken or [groups[sizes[groups].argmin()]])
 
 

@@ -84,8 +84,8 @@ def _hash(graphs: Graphs, first: int, last: int) -> Tensor:
     nodes = slice(int(graphs.node_ptr[first]), int(graphs.node_ptr[last]))
     edges = slice(int(graphs.edge_ptr[first]), int(graphs.edge_ptr[last]))
     source, target = graphs.edge_index[:, edges] - nodes.start
-    colour = hash_rows([value[nodes] for _, value in sorted(graphs.nodes.items())])
-    edge = hash_rows([value[edges] for _, value in sorted(graphs.edge_attributes.items())])
+    colour = hash_rows([value[nodes] for _, value in sorted(graphs.nodes.items())], target)
+    edge = hash_rows([value[edges] for _, value in sorted(graphs.edge_attributes.items())], target)
     for _ in range(_ROUNDS):
         told = mix(colour[source] + edge)
         colour = mix(colour + torch.zeros_like(colour).index_add_(0, target, told))
@@ -94,9 +94,9 @@ def _hash(graphs: Graphs, first: int, last: int) -> Tensor:
     return mix(mix(counts).index_add_(0, graph, mix(colour)))
 
 
-def hash_rows(levels: list[Tensor]) -> Tensor | int:
+def hash_rows(levels: list[Tensor], like: Tensor) -> Tensor:
     """A hash for each row of some attributes of the same nodes or edges; 0 where there are none."""
-    total: Tensor | int = 0
+    total = like.new_zeros(())
     for number, value in enumerate(levels):
         rows = value.reshape(len(value), -1)
         # -0.0 and 0.0 are the same number in other bits.
