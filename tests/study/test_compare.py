@@ -50,7 +50,7 @@ def test_graphs_of_ones_own_and_other_folds_from_a_file(tmp_path):
     first = ifmixup.compare(graphs, folder=tmp_path / "a", engine=Here(), seed=3, **TINY)
     (splits,) = (tmp_path / "a").glob("splits-*.json")
     again = ifmixup.compare(
-        graphs, folder=tmp_path / "b", engine=Here(), splits=splits, **{**TINY, "seed": 3}
+        graphs, folder=tmp_path / "b", engine=Here(), split=splits, **{**TINY, "seed": 3}
     )
     assert [record.result.curves for record in first.runs] == [
         record.result.curves for record in again.runs
@@ -556,6 +556,69 @@ def test_one_class_is_nothing_to_learn(tmp_path):
         ifmixup.compare(alike, folder=tmp_path)
 
 
+RINGS = ("c1ccccc1", "c1ccncc1", "C1CCCCC1", "c1ccc2ccccc2c1", "C1CCCC1", "c1ccoc1", "c1ccsc1")
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Four molecules of each of seven scaffolds, with a column of parts and one of groups."""
+    rows = []
+    for number, ring in enumerate(RINGS):
+        for i, rest in enumerate(("C", "O", "N", "CC")):
+            part = "test" if number > 4 else "val" if number > 3 else "train"
+            rows.append(f"{rest}{ring},{(number + i) % 2},{part},lab{number}")
+    path = tmp_path / "molecules.csv"
+    path.write_text("\n".join(["mol,active,split,lab", *rows]) + "\n")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("split", "runs", "said"),
+    [
+        ("column:split", 5, "All runs share one split of the graphs: intervals and p-values tell"),
+        ("group:lab", 5 * 3, ""),
+        ("scaffold", 5 * 3, ""),
+        ({"train": [0, 1, 2, 3], "val": [4, 5], "test": [6, 7]}, 5, "All runs share one split"),
+    ],
+)
+def test_splits_of_a_table_of_molecules(tmp_path, table, split, runs, said):
+    engine = Here()
+    found = ifmixup.compare(
+        table,
+        methods="none",
+        smiles="mol",
+        label="active",
+        split=split,
+        repeats=5,
+        folder=tmp_path / "out",
+        engine=engine,
+        **TINY,
+    )
+    assert len(engine.ran) == runs
+    assert said in found.verdict()
+    assert found.rows[0].reading.runs == runs
+    assert len({spec.run_seed for spec in engine.ran}) == runs
+
+
+def test_workers_and_a_dataset_that_was_loaded(tmp_path, table):
+    options = {"methods": "none", "folder": tmp_path / "out", "workers": 1, **TINY, "epochs": 1}
+    loaded = load(table, smiles="mol", label="active", columns="split")
+    found = ifmixup.compare(loaded, split="column:split", **options)
+    assert len(found.runs) == 1
+    with pytest.raises(InputError, match=r"loaded without its column 'lab'.*columns=\['lab'\]"):
+        ifmixup.compare(loaded, split="group:lab", **options)
+
+
+def test_leaks_are_a_note_of_the_study(tmp_path):
+    graphs = with_labels(20)
+    found = ifmixup.compare(
+        [*graphs, *graphs], methods="none", folder=tmp_path, engine=Here(), **TINY
+    )
+    (note,) = [note for note in found.study.notes if note.startswith("Leak: ")]
+    assert "of 40 test graphs" in note
+    assert note in found.verdict()
+
+
 def test_a_fold_is_fitted_once_for_all_models_and_the_table_says_how_long(tmp_path, monkeypatch):
     monkeypatch.setenv("IFMIXUP_CACHE", str(tmp_path / "cache"))
     small = {"matcher_channels": 4, "matcher_layers": 1, "matcher_epochs": 1}
@@ -573,3 +636,25 @@ def test_a_fold_is_fitted_once_for_all_models_and_the_table_says_how_long(tmp_pa
     assert "fit per fold" in found.table("markdown")
     again = ifmixup.compare("MUTAG", models, methods, **{**how, "epochs": 1, "folds": 2})
     assert [row.fit_seconds for row in again.rows] == [row.fit_seconds for row in found.rows]
+
+
+def test_all_leaves_out_what_does_not_work(tmp_path):
+    """A model without encode and embed, and graphs without classes."""
+    tiny = {"matcher_channels": 4, "matcher_layers": 1, "matcher_epochs": 1}
+    how = {"engine": Here(), **tiny, **FEW, "epochs": 1, "folds": 2}
+    found = ifmixup.compare("MUTAG", [Net], "all", folder=tmp_path / "net", **how)
+    assert not found.failed
+    left = {"manifold_mixup", "mixup_graph", "graph_transplant"}
+    methods = {row.trial.method for row in found.rows}
+    assert methods == {*augment.names()} - left
+    for name in left:
+        assert f"{name} is left out with Net: " in found.verdict()
+    assert "Net has no encode" in found.verdict()
+
+    values = with_values(12)
+    own = {"folder": tmp_path / "values", **SMALL}
+    found = ifmixup.compare(values, ["gcn"], ["all"], **own, **how)
+    assert {row.trial.method for row in found.rows} == {*augment.names()} - {"g_mixup"}
+    assert "g_mixup is left out with gcn: " in found.verdict()
+    with pytest.raises(IfmixupError, match="Net has no"):  # asked for by name
+        ifmixup.compare("MUTAG", [Net], ["all", "mixup_graph"], folder=tmp_path / "c", **how)

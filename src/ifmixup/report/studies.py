@@ -18,7 +18,7 @@ from ifmixup.study.record import Record
 from ifmixup.study.store import FILE_NAME as RUNS
 from ifmixup.study.store import Store
 from ifmixup.study.study import Study, Trial, load_studies
-from ifmixup.study.usable import damage, usable_runs
+from ifmixup.study.usable import usable_runs
 from ifmixup.training.run_spec import digest
 
 _WHAT_TO_DO = "Run ifmixup compare or ifmixup reproduce with this --folder first."
@@ -131,7 +131,7 @@ def gather(folders: Sequence[Path], command: str = "") -> Studies:
                     if record.result is not None or record.key not in runs:
                         runs[record.key] = record
                 found[_identity(study)] = Comparison(study, list(runs.values()), Path(name))
-            notes += damage(store)
+            notes += store.damage()
             others = len(store.keys() - {key for study in studies for key in study.keys})
         if studies and others:
             notes.append(f"{name} has {others} more runs that belong to none of its studies.")

@@ -43,11 +43,6 @@ def usable_runs(store: Store, study: Study) -> list[Record]:
     return list(found.values())
 
 
-def damage(store: Store) -> list[str]:
-    """What to say of the runs that could not be read, one line for each."""
-    return [f"Run {key} in {store.path} is damaged: {why}" for key, why in store.damaged.items()]
-
-
 def check_name(name: str) -> str:
     """``name``, if a study can be called so: it is also the name of a folder."""
     if not name.strip() or not name.isprintable() or {"/", "\\"} & {*name} or name[0] == ".":
