@@ -207,7 +207,7 @@ def epoch_bar(epochs: int) -> Iterator[Callable[[Trainer], None]]:
         task = progress.add_task("", total=epochs, figures="")
 
         def show(trainer: Trainer) -> None:
-            metric = trainer.data.metric
+            metric = trainer.metric
             text = f"loss {trainer.curves['train_loss'][-1]:.4f}"
             for part, measured in trainer.latest.items():
                 text += f"  {part} {title_of(metric)} {measured[metric]:.3f}"

@@ -13,7 +13,7 @@ from torch_geometric import EdgeIndex
 from torch_geometric.data import Batch, Data, InMemoryDataset
 
 from ifmixup.batch import to_batch
-from ifmixup.data.dataset import GraphDataset, Rows, check_metric
+from ifmixup.data.dataset import METRICS, GraphDataset, Rows, check_metric
 from ifmixup.data.statistics import continuous
 from ifmixup.data.targets import as_target, infer_task
 from ifmixup.edges import check_edge_index
@@ -32,7 +32,7 @@ class PackedDataset:
         name: The dataset's name.
         graphs: The graphs, end to end.
         num_outputs: The width of a model's output: C classes, or T labels or values.
-        fingerprint: The same for the same graphs, targets and metric, on every machine.
+        fingerprint: The same for the same graphs and targets, on every machine.
         task: ``classes``, ``labels`` or ``values``; see :class:`~ifmixup.data.GraphDataset`.
         metric: What predictions are judged by.
         class_names: The names of the classes, or of the T columns of the target.
@@ -161,8 +161,10 @@ def pack(
     columns = continuous(graphs.nodes["x"])
     class_names = getattr(dataset, "class_names", None)
     encoder = getattr(dataset, "encoder", None)
-    usual = task == "classes" and metric == "accuracy" and not columns
-    fingerprint = _fingerprint(graphs, "" if usual else f"{task} {metric} {columns};")
+    usual = task == "classes" and not columns
+    # The metric is part of a run, not of the data; the usual one is here because it once was.
+    more = "" if usual else f"{task} {METRICS[task][0]} {columns};"
+    fingerprint = _fingerprint(graphs, more)
     return PackedDataset(
         # a name of its own, because two lists of graphs must not share a study
         name=name or getattr(dataset, "name", None) or f"graphs-{fingerprint[:8]}",

@@ -89,6 +89,8 @@ class RunSpec:
         settings: How the model is trained.
         model: The model and its options.
         method: The method and its options.
+        metrics: What to measure besides what every run of the task has: first the metric of the
+            curves, then those that are not ours; empty for the usual metric and nothing else.
     """
 
     dataset: str
@@ -100,6 +102,7 @@ class RunSpec:
     settings: Settings
     model: ClassSpec
     method: ClassSpec
+    metrics: tuple[ClassSpec, ...] = ()
 
     @cached_property
     def key(self) -> str:
@@ -114,6 +117,8 @@ class RunSpec:
                 {name: v for name, v in self.settings.to_dict().items() if v is not None},
                 self.model.identity,
                 self.method.identity,
+                # by name too: it is what the curves are called
+                *([each.name, *each.identity] for each in self.metrics),
             ]
         )
 
@@ -125,12 +130,15 @@ class RunSpec:
     def to_dict(self) -> dict[str, Any]:
         """As values that JSON has."""
         values = {name: getattr(self, name) for name in RunSpec.__dataclass_fields__}
-        return values | {name: values[name].to_dict() for name in ("settings", "model", "method")}
+        values |= {name: values[name].to_dict() for name in ("settings", "model", "method")}
+        metrics = [each.to_dict() for each in values.pop("metrics")]
+        return {**values, "metrics": metrics} if metrics else values
 
     @staticmethod
     def of(values: Any) -> RunSpec:
         """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
-        same_names("the spec", as_dict(values), RunSpec.__dataclass_fields__)
+        values = {"metrics": [], **as_dict(values)}
+        same_names("the spec", values, RunSpec.__dataclass_fields__)
         return RunSpec(**{name: _part(name, json.dumps(value)) for name, value in values.items()})
 
 
