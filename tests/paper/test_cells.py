@@ -5,7 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from ifmixup.paper.cells import Count, counts, counts_table, far_below, log_loss
+from ifmixup.paper.cells import (
+    Count,
+    counts,
+    counts_table,
+    far_below,
+    log_loss,
+    readings_table,
+)
 from ifmixup.paper.experiments import WHOLE_NODES
 from ifmixup.paper.reproduce import Scale, plan
 from ifmixup.study.comparison import Comparison
@@ -85,3 +92,25 @@ def test_the_log_loss_is_of_the_epoch_that_is_read():
 def test_wilson():
     assert Count("x", 72, 96).interval == pytest.approx((0.655, 0.826), abs=1e-3)
     assert all(map(math.isnan, Count("x", 0, 0).interval))
+
+
+def test_the_default_reading_is_chosen_on_validation_graphs_alone():
+    scale = Scale("tiny", repeats=1, folds=2, epochs=2, graphs=60)
+    (study,) = plan(
+        ["gcn"], scale, datasets=["MUTAG"], variants=list(ACCURACY), protocols=["holdout"]
+    ).studies
+    names = {key: trial.name for trial in study.trials for keys in trial.keys for key in keys}
+
+    def table(weighted, whole):
+        def measure(spec, _):
+            loss = weighted if names[spec.key] == "ifmixup" else whole
+            found = result((0.5, 0.6), validation=(0.1, 0.7), losses=(9.0, loss))
+            return replace(found, curves=found.curves | {"test_loss": [0.0, 5 - loss]})
+
+        return readings_table([Comparison(study, list(records_of(study, measure).values()))])
+
+    made = table(0.5, 0.625)
+    assert [list(row) for row in made.rows] == [["MUTAG", "GCN", "0.500", "0.625", "−0.125"]]
+    assert "lower in 1 of 1 cells and higher in 0: the default is node weights" in made.notes[0]
+    assert "the default is whole nodes" in table(0.7, 0.6).notes[0]
+    assert readings_table([measured()]) is None  # nothing was held out

@@ -18,7 +18,7 @@ from ifmixup.report.report import page, report, save_tables
 from ifmixup.report.studies import gather
 from ifmixup.report.tables import study_section, summary
 from ifmixup.study.comparison import Comparison
-from ifmixup.study.statistics import HELPS, HURTS, NO_DIFFERENCE
+from ifmixup.study.statistics import HELPS, HURTS, INCONCLUSIVE
 from ifmixup.study.store import Store
 from ifmixup.study.study import save_studies
 from ifmixup.study.table import metric_text
@@ -247,7 +247,7 @@ def test_holms_correction_is_over_all_models_and_methods(tmp_path):
     check(study, records, tmp_path)
     row = Comparison(study, list(records.values())).rows[1]
     assert row.difference.p_value * 3 < 0.05 < row.difference.p_value * 6 == row.adjusted_p
-    assert row.verdict == NO_DIFFERENCE
+    assert row.verdict == INCONCLUSIVE
 
 
 def two_studies(folder):

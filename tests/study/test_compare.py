@@ -90,7 +90,7 @@ def test_a_dataset_with_a_split_of_its_own(tmp_path):
     assert [(spec.repeat, spec.fold) for spec in engine.ran] == [(0, 0), (0, 0), (1, 0), (1, 0)]
     assert "2 runs of one fold" in found.verdict()
     once = ifmixup.compare(own, folder=tmp_path, engine=engine, **TINY).verdict()
-    assert "not enough runs to say" in once
+    assert "too few runs" in once
     assert "p = unknown, 1 runs of one fold" in once
     assert "One fold shows no spread" in once
     assert len(engine.ran) == 4  # they were there

@@ -95,15 +95,55 @@ def counts_table(comparisons: Sequence[Comparison]) -> Table | None:
     return Table(("cells", "count", "95 %"), rows, names=1, notes=said)
 
 
-def log_loss(row: Row) -> float:
-    """The mean test log-loss at the epochs that the row's protocol reads; NaN without curves."""
+def readings_table(comparisons: Sequence[Comparison]) -> Table | None:
+    """Which reading of the paper is the default: the one with the lower validation log-loss.
+
+    It is chosen on the validation graphs of the held-out runs alone; no test number takes part. The
+    log-loss of a cell is the mean over its folds at the epoch that validation accuracy chose. The
+    reading that is lower in more cells is the default; with as many on both sides node weights are.
+    """
+    losses = [
+        (
+            whole.trial.dataset,
+            comparison.study.name.upper(),
+            log_loss(weighted, "validation"),
+            log_loss(whole, "validation"),
+        )
+        for comparison in _main(comparisons)
+        for whole, weighted in _pairs(lines(comparison), "ifmixup", "holdout", base=WHOLE_NODES)
+    ]
+    if not losses:
+        return None
+    lower = sum(weighted < whole for *_, weighted, whole in losses)
+    higher = sum(weighted > whole for *_, weighted, whole in losses)
+    winner = "node weights" if lower >= higher else "whole nodes"
+    rows = []
+    for dataset, model, weighted, whole in losses:
+        difference = f"{weighted - whole:+.3f}".replace("-", "−")
+        rows.append((dataset, model, f"{weighted:.3f}", f"{whole:.3f}", difference))
+    said = [
+        f"Validation log-loss of ifMixup, held out. Node weights are lower in {lower} of "
+        f"{len(rows)} cells and higher in {higher}: the default is {winner}."
+    ]
+    return Table(
+        ("dataset", "model", "node weights", "whole nodes", "difference"),
+        rows,
+        names=2,
+        notes=said,
+    )
+
+
+def log_loss(row: Row, part: str = "test") -> float:
+    """The mean log-loss of a part of the graphs, at the epochs that the row's protocol reads; NaN
+    without curves.
+    """
     by_key = {record.key: record.result for record in row.records}
     found = []
     for index, pair in enumerate(row.trial.pairs):
         point = row.reading.chosen.get(pair)
         result = None if point is None else by_key.get(row.trial.keys[point.candidate][index])
-        if point is not None and result is not None and "test_loss" in result.curves:
-            found.append(result.curves["test_loss"][point.epoch - 1])
+        if point is not None and result is not None and f"{part}_loss" in result.curves:
+            found.append(result.curves[f"{part}_loss"][point.epoch - 1])
     return fmean(found) if found else math.nan
 
 
@@ -115,15 +155,17 @@ def _main(comparisons: Sequence[Comparison]) -> Iterator[Comparison]:
             yield max(mine, key=lambda each: len(each.runs))
 
 
-def _pairs(found: Iterable[Line], name: str, protocol: str) -> list[tuple[Row, Row]]:
-    """The rows of ``none`` and of a variant, dataset by dataset."""
+def _pairs(
+    found: Iterable[Line], name: str, protocol: str, base: str = "none"
+) -> list[tuple[Row, Row]]:
+    """The rows of ``none``, or another base, and of a variant, dataset by dataset."""
     rows = {(x.trial.dataset, x.trial.protocol, x.trial.name): x.row for x in found}
     both = (
         (row, rows.get((dataset, protocol, name)))
         for (dataset, read, variant), row in rows.items()
-        if (read, variant) == (protocol, "none")
+        if (read, variant) == (protocol, base)
     )
-    return [(none, with_) for none, with_ in both if none is not None and with_ is not None]
+    return [(first, other) for first, other in both if first is not None and other is not None]
 
 
 def _is_far_below(line: Line) -> bool:

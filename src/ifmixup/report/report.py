@@ -9,7 +9,7 @@ from pathlib import Path
 from string import Template
 
 from ifmixup.errors import InputError, import_extra
-from ifmixup.paper.cells import counts_table
+from ifmixup.paper.cells import counts_table, readings_table
 from ifmixup.paper.selection import selection_table
 from ifmixup.paper.tables import main_table, study_table
 from ifmixup.report import charts
@@ -121,6 +121,7 @@ def save_tables(studies: Studies, folder: Path) -> list[Path]:
     of_paper = {
         "main.md": ("Without and with ifMixup", main_table(comparisons)),
         "counts.md": ("How near, and what mixing does: cells counted", counts_table(comparisons)),
+        "readings.md": ("Which reading of the paper is the default", readings_table(comparisons)),
         "choosing.md": ("What choosing on the test folds is worth", selection_table(comparisons)),
     }
     texts = {

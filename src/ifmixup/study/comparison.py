@@ -17,7 +17,7 @@ from ifmixup.errors import import_extra, known_name
 from ifmixup.safe_io import atomically, printable, printable_lines
 from ifmixup.study.protocols import Pair, Reading, read
 from ifmixup.study.record import Record
-from ifmixup.study.statistics import Difference, holm, paired_difference, verdict
+from ifmixup.study.statistics import Difference, Margin, judge, paired_difference
 from ifmixup.study.store import explained
 from ifmixup.study.study import Candidate, Study, Trial
 from ifmixup.study.table import UNKNOWN, Table, difference_text, grouped_table, metric_text
@@ -53,7 +53,8 @@ class Row:
         difference: To the trial that it is compared with, on the same folds; None where there is
             none.
         adjusted_p: The p-value of the difference after Holm's correction over all differences of
-            the study under this protocol, which the verdict follows from.
+            the study under this protocol. The interval has the level of its step of the
+            correction, and the verdict follows from it.
         verdict: What the difference says, in plain words.
         best: Whether no other trial of the dataset and protocol has a better mean.
     """
@@ -156,23 +157,28 @@ def compare_trials(study: Study, records: Mapping[str, Record]) -> list[Row]:
         if (reading := read(_results(trial, done), trial.protocol, trial.pairs, study.metric))
         is not None
     ]
-    scores = {id(row.trial): row.reading.scores for row in rows}
+    readings = {id(row.trial): row.reading for row in rows}
+    bases = {}
     for i, row in enumerate(rows):
-        base = scores.get(id(study.against(row.trial)))
+        base = readings.get(id(study.against(row.trial)))
         if base is not None:
-            difference = paired_difference(row.reading.scores, base, row.trial.test_ratio)
-            rows[i] = replace(row, difference=difference)
+            difference = paired_difference(row.reading.scores, base.scores, row.trial.test_ratio)
+            rows[i], bases[i] = replace(row, difference=difference), base.mean
     for protocol in study.protocols:
         family = {
             i: row.difference
             for i, row in enumerate(rows)
             if row.trial.protocol == protocol and row.difference is not None
         }
-        adjusted = holm([difference.p_value for difference in family.values()])
-        for (i, difference), p in zip(family.items(), adjusted, strict=True):
-            more = higher_is_better(rows[i].metric)
-            said = verdict(difference, p, higher_is_better=more)
-            rows[i] = replace(rows[i], adjusted_p=p, verdict=said)
+        margins = [margin_of(rows[i].metric, bases[i]) for i in family]
+        found = judge(list(family.values()), margins)
+        for i, each in zip(family, found, strict=True):
+            rows[i] = replace(
+                rows[i],
+                difference=each.difference,
+                adjusted_p=each.adjusted_p,
+                verdict=each.verdict,
+            )
     return [replace(row, best=_is_best(row, rows)) for row in rows]
 
 
@@ -357,6 +363,17 @@ def notes(rows: Sequence[Row]) -> list[str]:
                 f"defined, because all graphs are of one class there."
             )
     return said
+
+
+def margin_of(metric: str, base: float, margin: float = 1.0) -> Margin:
+    """The largest difference that does not matter: in points, or for a metric that is not a
+    fraction in per cent of the baseline's mean.
+    """
+    if is_fraction(metric):
+        name = f"{margin:g} point{'s' * (margin != 1)}"
+        return Margin(margin / 100, name, higher_is_better(metric))
+    name = f"{margin:g} % of the baseline's {title_of(metric)}"
+    return Margin(margin / 100 * abs(base), name, higher_is_better(metric))
 
 
 def _results(trial: Trial, done: Mapping[str, RunResult]) -> list[dict[Pair, RunResult]]:
