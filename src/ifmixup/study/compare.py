@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,10 @@ from torch_geometric.data import Data
 
 from ifmixup.components import Component, resolve_all
 from ifmixup.data import load
+from ifmixup.data.dataset import IMBALANCED, largest_share
 from ifmixup.errors import InputError, known_name
 from ifmixup.safe_io import folder_name
+from ifmixup.study.baselines import measure_baselines
 from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
@@ -23,10 +26,12 @@ from ifmixup.study.protocols import needs_validation
 from ifmixup.study.run import Runner, changed_code, check_study
 from ifmixup.study.splits import Splits, load_splits, make_splits, own_splits
 from ifmixup.study.store import FILE_NAME, Store
-from ifmixup.study.study import Study, make_trial, save_studies
+from ifmixup.study.study import Study, folds_of, load_studies, make_trial, save_studies
+from ifmixup.training.metric import resolve_metrics, shown, to_measure
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import starting_point
 from ifmixup.training.settings import Settings
+from ifmixup.training.task import title_of
 
 DEFAULT_FOLDER = Path("ifmixup-runs")
 BASELINE = "none"
@@ -51,6 +56,10 @@ def compare(
     root: str | os.PathLike[str] | None = None,
     retry_failed: bool = False,
     progress: bool = True,
+    metric: Any = None,
+    smiles: str | None = None,
+    label: str | None = None,
+    baselines: bool = True,
     settings: Settings | None = None,
     config: Mapping[str, Any] | None = None,
     **changes: Any,
@@ -85,6 +94,12 @@ def compare(
         root: Where the dataset lies.
         retry_failed: Run again what failed before.
         progress: Whether to show how far it is.
+        metric: What decides, by default the dataset's own, or several, of which the first decides
+            and all are shown: names (``"f1_macro"``, ``"rmse"``), names of scikit-learn's scorers,
+            an :class:`ifmixup.Metric`, or ``"costs.py:cost"``.
+        smiles, label: The columns of a table, as for :func:`ifmixup.data.load`.
+        baselines: Whether to measure what a guess without the graphs' structure gets; see
+            :func:`~ifmixup.study.baselines.measure_baselines`.
         settings: How to train; by default what is recommended for the dataset and the model
             (:mod:`ifmixup.training.recommended`).
         config: What ``study.json`` says of how the study was made: plain values by name.
@@ -99,7 +114,9 @@ def compare(
     if engine is not None and workers is not None:
         raise InputError("Give either engine or workers: an engine has its own number of workers.")
     engine = engine or LocalEngine(workers)
-    data = dataset if isinstance(dataset, PackedDataset) else pack(load(dataset, root))
+    if not isinstance(dataset, PackedDataset):
+        dataset = pack(load(dataset, root, smiles=smiles, label=label))
+    data = dataset
     cut = _splits(data, splits, folds, repeats, seed)
     study = plan(
         data,
@@ -112,7 +129,12 @@ def compare(
         name=name,
         settings=settings,
         changes=changes,
+        metric=metric,
+        read_off=search == "grid",
     )
+    for note in metric_notes(data, study.metric):
+        if progress:
+            print(note, file=sys.stderr)
     place = Path(folder) if folder is not None else DEFAULT_FOLDER / folder_name(study.name)
     is_new = not (place / FILE_NAME).exists()
     if is_new:  # a study that cannot be run leaves nothing behind
@@ -128,6 +150,8 @@ def compare(
             study = halve(study, store, runner.execute)
             if not cut.are_one:  # with a single split there are no other folds to have seen
                 study = replace(study, notes=(*study.notes, NOTE))
+        if baselines:
+            study = with_baselines(study, data, cut, place)
         # Before the runs, so that a study that is stopped can be reported as far as it got.
         save_studies(place, [study])
         runner.execute(study.specs())
@@ -146,8 +170,13 @@ def plan(
     name: str | None = None,
     settings: Settings | None = None,
     changes: dict[str, Any] | None = None,
+    metric: Any = None,
+    read_off: bool = True,
 ) -> Study:
-    """The study that :func:`compare` runs: every model with every method, checked."""
+    """The study that :func:`compare` runs: every model with every method, checked.
+
+    With ``read_off``, trials under ``last`` read the metric off runs that have other curves.
+    """
     chosen = [protocols] if isinstance(protocols, str) else list(dict.fromkeys(protocols))
     found_models, found_methods = resolve_all("model", models), resolve_all("method", methods)
     given = {"models": found_models, "methods": found_methods, "protocols": chosen}
@@ -163,8 +192,12 @@ def plan(
     check_names([*changes, *(n for names in check_grid(grid) for n in names)], components)
     grid = without_set(grid, changes)
     baseline = next((m for m in found_methods if m.name == BASELINE), found_methods[0])
+    metrics = resolve_metrics(metric, data)
     trials = []
     for protocol in chosen:
+        # paper and last share their runs, and paper needs the metric after every epoch
+        curve = protocol != "last" or "paper" in chosen or not read_off
+        measured = to_measure(metrics, data.task, curve=curve)
         for model in found_models:
             for method in found_methods:
                 start = starting_point(data, model, method, changes, settings=settings)
@@ -172,7 +205,13 @@ def plan(
                 against = None if method is baseline else f"{model.name} {baseline.name}"
                 trials.append(
                     make_trial(
-                        data, splits, candidates, protocol=protocol, seed=seed, against=against
+                        data,
+                        splits,
+                        candidates,
+                        protocol=protocol,
+                        seed=seed,
+                        against=against,
+                        metrics=measured,
                     )
                 )
     called = name or data.name
@@ -180,10 +219,36 @@ def plan(
         name=called,
         title=f"{called}: {', '.join(m.name for m in found_models)} with "
         f"{', '.join(m.name for m in found_methods)}",
-        metric=data.metric,
+        metric=metrics[0].name,
         trials=tuple(trials),
-        notes=tuple(_notes(data, splits, found_methods)),
+        notes=(*metric_notes(data, metrics[0].name), *_notes(data, splits, found_methods)),
+        metrics=shown(metrics, data.task),
     )
+
+
+def metric_notes(data: PackedDataset, metric: str) -> list[str]:
+    """Why the metric is not accuracy, where one class holds most graphs."""
+    share = largest_share(data.y) if data.task == "classes" else 0.0
+    if share <= IMBALANCED or metric != data.metric or metric == "accuracy":
+        return []
+    return [
+        f"{share:.1%} of the graphs of {data.name} are of one class: guessing that class alone has "
+        f"this accuracy. The metric is {title_of(metric)}; --metric accuracy takes accuracy."
+    ]
+
+
+def with_baselines(study: Study, data: PackedDataset, splits: Splits, folder: Path) -> Study:
+    """The study with its baselines: those that were measured before, else measured now."""
+    folds = folds_of(splits, study.protocols[0])
+    asked = [spec for trial in study.trials for spec in trial.metrics]
+    wanted = {*study.metrics, *(spec.name for spec in asked)}
+    for earlier in load_studies(folder):
+        same = [t.folds for t in earlier.trials if t.data == data.fingerprint][:1]
+        there = [each for each in earlier.baselines if wanted <= each.values.keys()]
+        if there and same == [study.trials[0].folds]:
+            return replace(study, baselines=tuple(there))
+    found, note = measure_baselines(data, folds, list(dict.fromkeys(asked)))
+    return replace(study, baselines=tuple(found), notes=(*study.notes, *note))
 
 
 def _splits(

@@ -112,8 +112,8 @@ def read(
     Under ``paper`` the test curves of a repeat's folds are averaged and the best epoch of the mean
     curve is taken, the earliest among equals; then the setting with the best mean over repeats.
     Under ``last`` the epoch is the last one, where runs have every metric of their task: there
-    ``metric`` need not be the one of their curves. A setting with runs missing cannot win against one
-    with more runs: a mean over fewer, maybe easier, folds is not comparable.
+    ``metric`` need not be the one of their curves. A setting with runs missing cannot win against
+    one with more runs: a mean over fewer, maybe easier, folds is not comparable.
 
     A fold where the metric is not defined, such as ROC-AUC where all graphs are of one class, has
     no score.

@@ -105,19 +105,19 @@ def resolve_metrics(given: Any, data: PackedDataset) -> list[ClassSpec]:
             )
     for spec in found.values():
         note_spec(spec)
-        if not isours(spec):
+        if not is_ours(spec):
             _try_out(spec, data)
     return list(found.values())
 
 
-def isours(spec: ClassSpec) -> bool:
+def is_ours(spec: ClassSpec) -> bool:
     """Whether every run of the task has this metric."""
     return spec.target.startswith(_OURS)
 
 
 def note_spec(spec: ClassSpec) -> None:
     """Remember which way a metric of a spec is better."""
-    if not isours(spec):
+    if not is_ours(spec):
         note_metric(check_metric_name(spec.name), bool(dict(spec.options)["higher_is_better"]))
 
 
@@ -136,7 +136,7 @@ def to_measure(
     """
     usual = ours(METRICS[task][0])
     first = metrics[0] if curve else usual
-    others = [spec for spec in metrics if not isours(spec) and spec != first]
+    others = [spec for spec in metrics if not is_ours(spec) and spec != first]
     return () if first == usual and not others else (first, *others)
 
 

@@ -13,7 +13,7 @@ from torch_geometric import EdgeIndex
 from torch_geometric.data import Batch, Data, InMemoryDataset
 
 from ifmixup.batch import to_batch
-from ifmixup.data.dataset import METRICS, GraphDataset, Rows, check_metric
+from ifmixup.data.dataset import METRICS, GraphDataset, Rows, check_metric, usual_metric
 from ifmixup.data.statistics import continuous
 from ifmixup.data.targets import as_target, infer_task
 from ifmixup.edges import check_edge_index
@@ -149,13 +149,15 @@ def pack(
         raise InputError(f"A dataset of at least two graphs is needed; got {len(dataset)}.")
     graphs, targets = _joined(dataset)
     task = task or getattr(dataset, "task", None) or infer_task(targets)
-    metric = check_metric(metric or getattr(dataset, "metric", None), task)
+    metric = metric or getattr(dataset, "metric", None)
     rows = [as_target(y, task, index) for index, y in enumerate(targets)]
     widths = [row.shape[1:] for row in rows]
     for index, width in enumerate(widths):
         if width != widths[0]:
             raise _differ(index, "y", widths[0], width)
     graphs = replace(graphs, graphs={"y": torch.cat(rows)})
+    y = graphs.graphs["y"]
+    metric = usual_metric(task, y) if metric is None else check_metric(metric, task)
     _check_finite("features x", graphs.nodes["x"], graphs.node_graph)
     _check_finite("edge_attr", graphs.edges.get("edge_attr"), graphs.edge_graph)
     columns = continuous(graphs.nodes["x"])
