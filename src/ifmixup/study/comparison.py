@@ -97,6 +97,13 @@ class Row:
         ]
         return [result for result in chosen if result is not None]
 
+    @property
+    def fit_seconds(self) -> float | None:
+        """How long fitting the method took per fold, on average; None where it fits nothing."""
+        found = [result.fit_seconds for result in self.chosen_results()]
+        known = [seconds for seconds in found if seconds is not None]
+        return math.fsum(known) / len(known) if known else None
+
     def text(self, value: float, *, sign: bool = False) -> str:
         """A number of the metric: a fraction in per cent, an error in its own units."""
         return metric_text(self.metric, value, self.reading.mean, sign=sign)
@@ -136,6 +143,7 @@ class Row:
             "failed": self.failed,
             "undefined": len(self.reading.undefined),
             "epochs": self.trial.epochs,
+            "fit_seconds": self.fit_seconds,
             "optimistic": self.reading.optimistic,
         }
         return {
@@ -307,7 +315,8 @@ class Comparison:
             cells += [row.text(row.reading.last_mean)]
             cells += [row.difference_text(), row.verdict or ""] * compared
             rows.append((group, cells, ""))
-        return grouped_table(columns, rows, printable_lines("\n".join(notes(self.rows))))
+        said = [*notes(self.rows), *_fits(self.rows)]
+        return grouped_table(columns, rows, printable_lines("\n".join(said)))
 
     def _table(self) -> Table:
         columns: dict[str, Callable[[Row], str]] = {
@@ -324,6 +333,8 @@ class Comparison:
                 f"{row.reading.runs}" + f" ({row.failed} failed)" * bool(row.failed)
             ),
         }
+        if any(row.fit_seconds is not None for row in self.rows):
+            columns["fit per fold"] = _fit_text
         rows = [[text(row) for text in columns.values()] for row in self.rows]
         bold = {(i, 4) for i, row in enumerate(self.rows) if row.best}
         return Table(list(columns), rows, names=4, notes=notes(self.rows), bold=bold)
@@ -363,6 +374,21 @@ def notes(rows: Sequence[Row]) -> list[str]:
                 f"defined, because all graphs are of one class there."
             )
     return said
+
+
+def _fit_text(row: Row) -> str:
+    return "" if row.fit_seconds is None else f"{row.fit_seconds:.2g} s"
+
+
+def _fits(rows: Sequence[Row]) -> list[str]:
+    """How long methods were fitted, for a table that has no room for another column."""
+    longest: dict[str, Row] = {}
+    for row in rows:
+        known = longest.setdefault(row.trial.method, row)
+        if (row.fit_seconds or 0) > (known.fit_seconds or 0):
+            longest[row.trial.method] = row
+    told = [f"{name} {_fit_text(row)}" for name, row in longest.items() if row.fit_seconds]
+    return [f"Fitted to the training graphs of a fold in: {', '.join(told)}."] if told else []
 
 
 def margin_of(metric: str, base: float, margin: float = 1.0) -> Margin:
