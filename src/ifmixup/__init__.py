@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ifmixup.recovery import recover as recover
     from ifmixup.study.compare import compare as compare
     from ifmixup.study.comparison import Comparison as Comparison
+    from ifmixup.training.metric import Metric as Metric
 
     __version__: str
 
@@ -40,6 +41,7 @@ _HOMES = {
     "ifmixup.recovery": ("Recovery", "recover"),
     "ifmixup.study.compare": ("compare",),
     "ifmixup.study.comparison": ("Comparison",),
+    "ifmixup.training.metric": ("Metric",),
 }
 _PACKAGES = ("augment", "data", "nn")
 

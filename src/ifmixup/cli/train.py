@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -81,6 +81,7 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     from ifmixup.training.checkpoint import load_checkpoint
     from ifmixup.training.fit import epoch_bar
     from ifmixup.training.fit import train as run_training
+    from ifmixup.training.metric import is_ours, resolve_metrics, shown
     from ifmixup.training.packed import pack
     from ifmixup.training.recommended import starting_point
     from ifmixup.training.task import title_of
@@ -89,6 +90,9 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     dataset = options.reading.load(options.source, options.root)
     print_skipped(dataset, console)
     data = pack(dataset)
+    metrics = resolve_metrics(options.reading.metric, data)
+    if is_ours(metrics[0]):  # a model file names it
+        data = replace(data, metric=metrics[0].name)
     if data.num_classes == 1:
         raise InputError(f"All graphs of {data.name} are of one class: there is nothing to learn.")
     start = starting_point(data, model, method, {**typed(options.settings), **changes})
@@ -113,6 +117,7 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
                 validation=fold.indices("validation"),
                 test=fold.indices("test"),
                 patience=options.patience,
+                metrics=metrics,
                 seed=options.seed,
                 device=options.device,
                 save=options.save,
@@ -135,12 +140,11 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
         f"{trained.curves['train_loss'][-1]:.4f}."
     )
     if "test" in trained.latest:
-        value = trained.latest["test"][data.metric]
+        values = trained.all_metrics(*trained.predicted("test"))
         part = f"fold {options.fold}" if options.fold is not None else "the test part"
-        title = title_of(data.metric)
-        console.print(
-            f"{title[0].upper()}{title[1:]} on the {len(fold.test)} graphs of {part}: {value:.3f}"
-        )
+        names = shown(metrics, data.task)
+        figures = ", ".join(f"{title_of(name)} {values[name]:.3f}" for name in names)
+        console.print(f"On the {len(fold.test)} graphs of {part}: {figures}")
     console.print(f"Saved to {options.save}")
     return 0
 

@@ -26,6 +26,7 @@ from ifmixup.values import decode_fields, encode_number
 TREES = 100
 BITS, RADIUS = 2048, 2  # of Morgan fingerprints, as ECFP4
 MOST_GRAPHS = 100_000  # with more only the majority class or the mean is measured
+LEAST_TRAINED_ON = 1000  # graphs of a fold, where there are so many
 MOST_TRAINED_ON = 20_000  # graphs, over all folds: a matter of seconds
 
 Values = tuple[tuple[int, int, float], ...]  # (repeat, fold, value)
@@ -111,7 +112,7 @@ def measure_baselines(
         )
         return found, notes
     name, features = _features(data)
-    each = max(1000, MOST_TRAINED_ON // len(folds))
+    each = max(LEAST_TRAINED_ON, MOST_TRAINED_ON // len(folds))
     if any(len(fold.train) > each for fold in folds):
         notes.append(f"The {name} was fitted on {each} of the training graphs of each fold.")
     found.append(
