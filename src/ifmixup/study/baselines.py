@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ from ifmixup.training.metrics import all_metrics
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run_spec import Fold
 from ifmixup.training.task import signed
-from ifmixup.values import decode_fields, encode_number
+from ifmixup.values import as_dict, decode_fields, encode_number
 
 TREES = 100
 BITS, RADIUS = 2048, 2  # of Morgan fingerprints, as ECFP4
@@ -41,12 +41,14 @@ class Baseline:
         dataset: The dataset's name.
         values: By metric, (repeat, fold, value) of every fold; NaN where it is not defined.
         seconds: How long fitting and predicting took, over all folds.
+        note: What must be said with it; empty where there is nothing.
     """
 
     name: str
     dataset: str
     values: Mapping[str, Values] = field(default_factory=dict)
     seconds: float = 0.0
+    note: str = ""
 
     def scores(self, metric: str) -> dict[Pair, float]:
         """The metric by (repeat, fold), where it is defined; empty where it was not measured."""
@@ -68,7 +70,7 @@ class Baseline:
     @staticmethod
     def of(values: Any) -> Baseline:
         """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
-        return Baseline(**decode_fields("A baseline", values, Baseline))
+        return Baseline(**decode_fields("A baseline", {"note": "", **as_dict(values)}, Baseline))
 
 
 def best_baseline(baselines: tuple[Baseline, ...], dataset: str, metric: str) -> Baseline | None:
@@ -79,7 +81,7 @@ def best_baseline(baselines: tuple[Baseline, ...], dataset: str, metric: str) ->
 
 def measure_baselines(
     data: PackedDataset, folds: Sequence[Fold], metrics: Sequence[ClassSpec] = ()
-) -> tuple[list[Baseline], list[str]]:
+) -> list[Baseline]:
     """What guesses without the graphs' structure get on the test graphs of ``folds``.
 
     - ``majority class``, for values ``mean``: the frequencies of the classes or labels among the
@@ -97,34 +99,24 @@ def measure_baselines(
         data: The dataset.
         folds: The folds, as the models train on them.
         metrics: Metrics to measure besides those of the task.
-
-    Returns:
-        The baselines, and what must be said with them.
     """
-    notes: list[str] = []
-    frequencies = "mean" if data.task == "values" else "majority class"
+    name = "mean" if data.task == "values" else "majority class"
     guess = _mean if data.task == "values" else partial(_frequencies, data.task)
-    found = [_measured(frequencies, data, folds, metrics, guess)]
+    first = _measured(name, data, folds, metrics, guess)
     if len(data) > MOST_GRAPHS:
-        notes.append(
+        note = (
             f"The baseline of a random forest was left out: {data.name} has {len(data)} graphs, "
             f"more than {MOST_GRAPHS}."
         )
-        return found, notes
+        return [replace(first, note=note)]
     name, features = _features(data)
-    each = max(LEAST_TRAINED_ON, MOST_TRAINED_ON // len(folds))
-    if any(len(fold.train) > each for fold in folds):
-        notes.append(f"The {name} was fitted on {each} of the training graphs of each fold.")
-    found.append(
-        _measured(
-            name,
-            data,
-            folds,
-            metrics,
-            lambda train, y, test: _forest(features, train, y, test, data, each),
-        )
-    )
-    return found, notes
+    most = max(LEAST_TRAINED_ON, MOST_TRAINED_ON // len(folds))
+    forest = partial(_forest, features, data, most)
+    second = _measured(name, data, folds, metrics, forest)
+    if any(len(fold.train) > most for fold in folds):
+        note = f"The {name} was fitted on {most} of the training graphs of each fold."
+        second = replace(second, note=note)
+    return [first, second]
 
 
 Guess = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], NDArray[Any]]
@@ -198,11 +190,11 @@ def _uncertain(rows: NDArray[Any], task: str, count: int) -> NDArray[Any]:
 
 def _forest(
     features: NDArray[np.float32],
+    data: PackedDataset,
+    most: int,
     train: NDArray[Any],
     y: NDArray[Any],
     test: NDArray[Any],
-    data: PackedDataset,
-    most: int,
 ) -> NDArray[Any]:
     """What a random forest gives for the test graphs, as target rows."""
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor

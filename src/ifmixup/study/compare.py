@@ -17,6 +17,7 @@ from ifmixup.data.dataset import IMBALANCED, largest_share
 from ifmixup.errors import InputError, known_name
 from ifmixup.safe_io import folder_name
 from ifmixup.study.baselines import measure_baselines
+from ifmixup.study.choose_split import Split, choose_splits, columns_of
 from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
@@ -24,10 +25,10 @@ from ifmixup.study.grid import Grid, check_grid, check_names, expand, load_grid,
 from ifmixup.study.halving import NOTE, SEARCHES, halve
 from ifmixup.study.protocols import needs_validation
 from ifmixup.study.run import Runner, changed_code, check_study
-from ifmixup.study.splits import Splits, load_splits, make_splits, own_splits
+from ifmixup.study.splits import Splits
 from ifmixup.study.store import FILE_NAME, Store
 from ifmixup.study.study import Study, folds_of, load_studies, make_trial, save_studies
-from ifmixup.training.metric import resolve_metrics, shown, to_measure
+from ifmixup.training.metric import is_ours, resolve_metrics, shown, to_measure
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import starting_point
 from ifmixup.training.settings import Settings
@@ -46,7 +47,7 @@ def compare(
     folds: int = 10,
     repeats: int = 1,
     seed: int = 0,
-    splits: str | os.PathLike[str] | None = None,
+    split: Split | None = None,
     grid: str | os.PathLike[str] | Grid | None = None,
     search: str = "grid",
     engine: Engine | None = None,
@@ -54,11 +55,11 @@ def compare(
     name: str | None = None,
     folder: str | os.PathLike[str] | None = None,
     root: str | os.PathLike[str] | None = None,
+    smiles: str | None = None,
+    label: str | None = None,
     retry_failed: bool = False,
     progress: bool = True,
     metric: Any = None,
-    smiles: str | None = None,
-    label: str | None = None,
     baselines: bool = True,
     settings: Settings | None = None,
     config: Mapping[str, Any] | None = None,
@@ -78,11 +79,14 @@ def compare(
             compared with ``none``, or with the first one where ``none`` is not among them.
         protocols: ``holdout`` (honest), ``paper`` (optimistic) and ``last``; ``paper`` and ``last``
             share their runs.
-        folds: How many folds. A dataset that comes with a split of its own has that as its only
-            fold.
-        repeats: How many times the cross-validation is repeated with other folds.
+        folds: How many folds; with 1, one split of 80 % to train, 10 % to validate, 10 % to test.
+        repeats: How many times the cross-validation is repeated with other folds. One split is
+            trained on so many times with other seeds.
         seed: Seeds folds and runs.
-        splits: A file with folds to use instead.
+        split: ``"random"``, ``"scaffold"``, ``"group:COLUMN"``, ``"column:COLUMN"``, a JSON file,
+            or ``{"train": [...], "val": [...], "test": [...]}``, or a list of such; see
+            :func:`~ifmixup.study.choose_split.choose_splits`. By default the dataset's own split,
+            else random.
         grid: ``"paper"``, a TOML or YAML file, or lists of values by name: the settings and options
             to choose from.
         search: ``"grid"`` runs the whole grid, ``"halving"`` a fraction of it, which is a little
@@ -92,12 +96,13 @@ def compare(
         name: What to call the study; by default the dataset's name.
         folder: Where the results go; by default ``ifmixup-runs/NAME``.
         root: Where the dataset lies.
+        smiles: The column of a table that holds SMILES.
+        label: The column, or columns separated by commas, that hold the labels.
         retry_failed: Run again what failed before.
         progress: Whether to show how far it is.
         metric: What decides, by default the dataset's own, or several, of which the first decides
             and all are shown: names (``"f1_macro"``, ``"rmse"``), names of scikit-learn's scorers,
             an :class:`ifmixup.Metric`, or ``"costs.py:cost"``.
-        smiles, label: The columns of a table, as for :func:`ifmixup.data.load`.
         baselines: Whether to measure what a guess without the graphs' structure gets; see
             :func:`~ifmixup.study.baselines.measure_baselines`.
         settings: How to train; by default what is recommended for the dataset and the model
@@ -114,10 +119,12 @@ def compare(
     if engine is not None and workers is not None:
         raise InputError("Give either engine or workers: an engine has its own number of workers.")
     engine = engine or LocalEngine(workers)
-    if not isinstance(dataset, PackedDataset):
-        dataset = pack(load(dataset, root, smiles=smiles, label=label))
-    data = dataset
-    cut = _splits(data, splits, folds, repeats, seed)
+    if isinstance(dataset, PackedDataset):
+        data = dataset
+    else:
+        columns = columns_of(split)
+        data = pack(load(dataset, root, smiles=smiles, label=label, columns=columns))
+    cut = choose_splits(data, split, folds=folds, repeats=repeats, seed=seed)
     study = plan(
         data,
         cut,
@@ -239,38 +246,34 @@ def metric_notes(data: PackedDataset, metric: str) -> list[str]:
 
 def with_baselines(study: Study, data: PackedDataset, splits: Splits, folder: Path) -> Study:
     """The study with its baselines: those that were measured before, else measured now."""
-    folds = folds_of(splits, study.protocols[0])
-    asked = [spec for trial in study.trials for spec in trial.metrics]
-    wanted = {*study.metrics, *(spec.name for spec in asked)}
+    asked = {spec for trial in study.trials for spec in trial.metrics if not is_ours(spec)}
+    found = None
     for earlier in load_studies(folder):
-        same = [t.folds for t in earlier.trials if t.data == data.fingerprint][:1]
-        there = [each for each in earlier.baselines if wanted <= each.values.keys()]
-        if there and same == [study.trials[0].folds]:
-            return replace(study, baselines=tuple(there))
-    found, note = measure_baselines(data, folds, list(dict.fromkeys(asked)))
-    return replace(study, baselines=tuple(found), notes=(*study.notes, *note))
-
-
-def _splits(
-    data: PackedDataset, path: str | os.PathLike[str] | None, folds: int, repeats: int, seed: int
-) -> Splits:
-    """The folds of a file, else the dataset's own split, else folds that are drawn."""
-    if path is not None:
-        return load_splits(path, data)
-    if data.split is not None:
-        return own_splits(data, repeats=repeats, seed=seed)
-    return make_splits(data, folds=folds, repeats=repeats, seed=seed)
+        trials = [trial for trial in earlier.trials if trial.data == data.fingerprint]
+        if earlier.baselines and trials and trials[0].folds == study.trials[0].folds:
+            if asked <= {spec for trial in trials for spec in trial.metrics}:
+                found = earlier.baselines
+    if found is None:
+        folds = folds_of(splits, study.protocols[0])
+        found = tuple(measure_baselines(data, folds, sorted(asked, key=lambda spec: spec.name)))
+    notes = [each.note for each in found if each.note]
+    return replace(study, baselines=found, notes=(*study.notes, *notes))
 
 
 def _notes(data: PackedDataset, splits: Splits, methods: Sequence[Component]) -> list[str]:
     """What must be said with the numbers of a study."""
-    said = []
+    said = list(splits.notes)
     if len(splits.folds) == 1:
         said.append("One fold shows no spread: with repeats it is trained on several times.")
     elif splits.are_one:
         said.append(
             "All runs share one split of the graphs: intervals and p-values tell how much the "
             "seed of the training matters, not what other test graphs would show."
+        )
+    elif splits.repeat_themselves:
+        said.append(
+            "Repeats share their folds: they differ in the seed of the training, and tell nothing "
+            "of other ways to cut the graphs into folds."
         )
     if data.continuous and any(getattr(m.cls, "weights_edges", False) for m in methods):
         said.append(
