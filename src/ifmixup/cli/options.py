@@ -166,7 +166,7 @@ def resolved(options: Any, more: Mapping[str, Any]) -> dict[str, Any]:
     """
     values: dict[str, Any] = {}
     for name, value in vars(options).items():
-        if name == "print_config" or value is None:
+        if name == "print_config" or value is None or value == ():
             continue
         if is_dataclass(value):  # a group
             values |= resolved(value, {})

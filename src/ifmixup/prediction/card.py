@@ -101,7 +101,7 @@ def measured_sentence(card: dict[str, Any]) -> str:
             "Not measured: nothing was held out, so how well this model does on other graphs is "
             "not known. Train with --fold to hold a part out, or run ifmixup compare."
         )
-    title = title_of(measured["metric"])
+    title = title_of(measured.get("metric", card["metric"]))
     told = f"{title} {measured['value']:.3f} on {measured['graphs']} graphs"
     if measured["interval"] is not None:
         low, high = measured["interval"]

@@ -28,11 +28,12 @@ from ifmixup.study.run import Runner, changed_code, check_study
 from ifmixup.study.splits import Splits
 from ifmixup.study.store import FILE_NAME, Store
 from ifmixup.study.study import Study, folds_of, load_studies, make_trial, save_studies
+from ifmixup.study.table import metric_text
 from ifmixup.training.metric import is_ours, resolve_metrics, shown, to_measure
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import starting_point
 from ifmixup.training.settings import Settings
-from ifmixup.training.task import title_of
+from ifmixup.training.task import is_fraction, title_of
 
 DEFAULT_FOLDER = Path("ifmixup-runs")
 BASELINE = "none"
@@ -159,6 +160,8 @@ def compare(
                 study = replace(study, notes=(*study.notes, NOTE))
         if baselines:
             study = with_baselines(study, data, cut, place)
+            if progress:
+                print(_told(study), file=sys.stderr)
         # Before the runs, so that a study that is stopped can be reported as far as it got.
         save_studies(place, [study])
         runner.execute(study.specs())
@@ -250,14 +253,22 @@ def with_baselines(study: Study, data: PackedDataset, splits: Splits, folder: Pa
     found = None
     for earlier in load_studies(folder):
         trials = [trial for trial in earlier.trials if trial.data == data.fingerprint]
-        if earlier.baselines and trials and trials[0].folds == study.trials[0].folds:
-            if asked <= {spec for trial in trials for spec in trial.metrics}:
-                found = earlier.baselines
+        same = bool(trials) and trials[0].folds == study.trials[0].folds
+        if same and asked <= {spec for trial in trials for spec in trial.metrics}:
+            found = earlier.baselines or found
     if found is None:
         folds = folds_of(splits, study.protocols[0])
         found = tuple(measure_baselines(data, folds, sorted(asked, key=lambda spec: spec.name)))
     notes = [each.note for each in found if each.note]
     return replace(study, baselines=found, notes=(*study.notes, *notes))
+
+
+def _told(study: Study) -> str:
+    """What the baselines get, before the first run."""
+    metric, unit = study.metric, " in %" if is_fraction(study.metric) else ""
+    means = [(each.name, each.mean(metric)) for each in study.baselines]
+    told = ", ".join(f"{name} {metric_text(metric, value, value)}" for name, value in means)
+    return f"Without the graphs' structure: {told} ({title_of(metric)}{unit})."
 
 
 def _notes(data: PackedDataset, splits: Splits, methods: Sequence[Component]) -> list[str]:
