@@ -17,5 +17,5 @@ settings.load_profile("ifmixup")
 @pytest.fixture(autouse=True)
 def _small_forests(monkeypatch):
     """Comparisons measure a random forest too, which need not be a good one."""
-    if "ifmixup.study.baselines" in sys.modules:
-        monkeypatch.setattr("ifmixup.study.baselines.TREES", 3)
+    if "ifmixup.study.graph_free" in sys.modules:
+        monkeypatch.setattr("ifmixup.study.graph_free.TREES", 3)

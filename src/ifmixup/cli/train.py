@@ -86,10 +86,10 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     from ifmixup.training.checkpoint import load_checkpoint
     from ifmixup.training.fit import epoch_bar
     from ifmixup.training.fit import train as run_training
-    from ifmixup.training.metric import is_ours, resolve_metrics, shown
+    from ifmixup.training.metric import resolve_metrics, shown
     from ifmixup.training.packed import pack
     from ifmixup.training.recommended import starting_point
-    from ifmixup.training.task import title_of
+    from ifmixup.training.task import is_ours, title_of
 
     console = PlainConsole()
     dataset = options.reading.load(options.source, options.root, columns=columns_of(options.split))

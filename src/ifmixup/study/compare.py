@@ -16,11 +16,11 @@ from ifmixup.data import load
 from ifmixup.data.dataset import IMBALANCED, largest_share
 from ifmixup.errors import InputError, known_name
 from ifmixup.safe_io import folder_name
-from ifmixup.study.baselines import measure_baselines
 from ifmixup.study.choose_split import Split, choose_splits, columns_of
 from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
+from ifmixup.study.graph_free import measure_baselines
 from ifmixup.study.grid import Grid, check_grid, check_names, expand, load_grid, without_set
 from ifmixup.study.halving import NOTE, SEARCHES, halve
 from ifmixup.study.protocols import needs_validation
@@ -29,11 +29,11 @@ from ifmixup.study.splits import Splits
 from ifmixup.study.store import FILE_NAME, Store
 from ifmixup.study.study import Study, folds_of, load_studies, make_trial, save_studies
 from ifmixup.study.table import metric_text
-from ifmixup.training.metric import is_ours, resolve_metrics, shown, to_measure
+from ifmixup.training.metric import resolve_metrics, shown, to_measure
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import starting_point
 from ifmixup.training.settings import Settings
-from ifmixup.training.task import is_fraction, title_of
+from ifmixup.training.task import is_fraction, is_ours, title_of
 
 DEFAULT_FOLDER = Path("ifmixup-runs")
 BASELINE = "none"
@@ -105,7 +105,7 @@ def compare(
             and all are shown: names (``"f1_macro"``, ``"rmse"``), names of scikit-learn's scorers,
             an :class:`ifmixup.Metric`, or ``"costs.py:cost"``.
         baselines: Whether to measure what a guess without the graphs' structure gets; see
-            :func:`~ifmixup.study.baselines.measure_baselines`.
+            :func:`~ifmixup.study.graph_free.measure_baselines`.
         settings: How to train; by default what is recommended for the dataset and the model
             (:mod:`ifmixup.training.recommended`).
         config: What ``study.json`` says of how the study was made: plain values by name.

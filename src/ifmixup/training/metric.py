@@ -26,11 +26,11 @@ from ifmixup.source_code import load_named, source_digest
 from ifmixup.training.metrics import nan_mean
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.scaling import Scaling
-from ifmixup.training.task import BESIDE, check_metric_name, note_metric
+from ifmixup.training.task import BESIDE, OURS, check_metric_name, is_ours, note_spec
 from ifmixup.values import parse, short
 
 NEEDS = ("pred", "proba")
-_OURS, _SCORERS = "ifmixup.training.metrics:", "sklearn.metrics:"
+_SCORERS = "sklearn.metrics:"
 _MOST_TRIED = 10_000  # graphs that a metric is tried on before the first run
 
 
@@ -108,17 +108,6 @@ def resolve_metrics(given: Any, data: PackedDataset) -> list[ClassSpec]:
         if not is_ours(spec):
             _try_out(spec, data)
     return list(found.values())
-
-
-def is_ours(spec: ClassSpec) -> bool:
-    """Whether every run of the task has this metric."""
-    return spec.target.startswith(_OURS)
-
-
-def note_spec(spec: ClassSpec) -> None:
-    """Remember which way a metric of a spec is better."""
-    if not is_ours(spec):
-        note_metric(check_metric_name(spec.name), bool(dict(spec.options)["higher_is_better"]))
 
 
 def shown(metrics: Sequence[ClassSpec], task: str) -> tuple[str, ...]:
@@ -271,4 +260,4 @@ _OPTIONS: dict[str, Any] = {"higher_is_better": bool, "needs": str}
 
 def ours(name: str) -> ClassSpec:
     """One of our metrics."""
-    return ClassSpec(name, f"{_OURS}{name}")
+    return ClassSpec(name, f"{OURS}{name}")

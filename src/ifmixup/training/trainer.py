@@ -22,13 +22,13 @@ from ifmixup.errors import InputError, TrainingError
 from ifmixup.graphs import Graphs, cut, is_undirected, select
 from ifmixup.nn.graph_model import GraphModel
 from ifmixup.nn.inputs import GraphsModel
-from ifmixup.training.metric import is_ours, measure, ours
+from ifmixup.training.metric import measure, ours
 from ifmixup.training.metrics import all_metrics, loss_of, metrics, number_known
 from ifmixup.training.optimizer import FlatAdamW, make_optimizer
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.scaling import Scaling
 from ifmixup.training.settings import Settings
-from ifmixup.training.task import LOSSES
+from ifmixup.training.task import LOSSES, is_ours
 
 _MEASURED = ("epoch", "curves", "latest", "seconds", "prepare_seconds")
 NODES_AT_ONCE = 10_000  # batches are prepared together up to about so many nodes

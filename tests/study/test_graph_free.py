@@ -7,8 +7,8 @@ from sklearn.dummy import DummyClassifier
 
 from ifmixup.data import load
 from ifmixup.data.dataset import METRICS
-from ifmixup.study import baselines
-from ifmixup.study.baselines import measure_baselines, morgan_fingerprints, sums
+from ifmixup.study import graph_free
+from ifmixup.study.graph_free import measure_baselines, morgan_fingerprints, sums
 from ifmixup.study.splits import make_splits
 from ifmixup.training.packed import pack
 from ifmixup.training.run_spec import Fold
@@ -93,18 +93,18 @@ def test_a_class_that_no_training_graph_has_is_unlikely_but_possible():
 
 def test_many_graphs_are_a_matter_of_seconds(monkeypatch):
     data = pack(load("MUTAG"))
-    monkeypatch.setattr(baselines, "MOST_TRAINED_ON", 0)
-    monkeypatch.setattr(baselines, "LEAST_TRAINED_ON", 20)
+    monkeypatch.setattr(graph_free, "MOST_TRAINED_ON", 0)
+    monkeypatch.setattr(graph_free, "LEAST_TRAINED_ON", 20)
     _, forest = measured(data)
     assert "fitted on 20 of the training graphs of each fold" in forest.note
-    monkeypatch.setattr(baselines, "MOST_GRAPHS", 100)
+    monkeypatch.setattr(graph_free, "MOST_GRAPHS", 100)
     (guess,) = measured(data)
     assert guess.name == "majority class"
     assert "left out: MUTAG has 188 graphs, more than 100" in guess.note
 
 
 def test_mutag_takes_seconds(monkeypatch):
-    monkeypatch.setattr(baselines, "TREES", 100)
+    monkeypatch.setattr(graph_free, "TREES", 100)
     began = time.process_time()
     _, forest = measured(pack(load("MUTAG")), folds=10)
     assert time.process_time() - began < 20
