@@ -147,9 +147,13 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     if "test" in trained.latest:
         values = trained.all_metrics(*trained.predicted("test"))
         part = f"fold {options.fold}" if options.fold is not None else "the test part"
-        names = shown(metrics, data.task)
-        figures = ", ".join(f"{title_of(name)} {values[name]:.3f}" for name in names)
-        console.print(f"On the {len(fold.test)} graphs of {part}: {figures}")
+        first, *others = shown(metrics, data.task)
+        title = title_of(first)
+        more = "".join(f", {title_of(name)} {values[name]:.3f}" for name in others)
+        console.print(
+            f"{title[0].upper()}{title[1:]} on the {len(fold.test)} graphs of {part}: "
+            f"{values[first]:.3f}{more}"
+        )
     console.print(f"Saved to {options.save}")
     return 0
 
