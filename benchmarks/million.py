@@ -15,7 +15,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ def molecules(count: int) -> Iterator[Data]:
         parent = [
             int(torch.randint(max(0, i - 4), i, (1,), generator=draw)) for i in range(1, NODES)
         ]
-        tree = torch.stack([torch.arange(1, NODES), torch.cat(before)])
+        tree = torch.stack([torch.arange(1, NODES), torch.tensor(parent)])
         rings = torch.tensor([[0, 7], [5, 12]])
         shapes.append(to_undirected(torch.cat([tree, rings], 1), num_nodes=NODES))
     one_hot = torch.eye(ELEMENTS)
@@ -171,7 +171,12 @@ def two_workers(folder: Path) -> dict[str, Any]:
     return {"workers_mb": workers, "parent_mb": private_memory()}
 
 
-PARTS = {"write": write, "train": train, "folds": folds, "two_workers": two_workers}
+PARTS: dict[str, Callable[..., dict[str, Any]]] = {
+    "write": write,
+    "train": train,
+    "folds": folds,
+    "two_workers": two_workers,
+}
 
 
 def part(name: str, folder: Path, **given: Any) -> dict[str, Any]:

@@ -103,11 +103,11 @@ class Trainer:
         )
         self.method.repeated_edges = getattr(self.model, "adds_repeated_edges", False)
         self.method.num_epochs = settings.epochs
-        known = data.undirected
+        stored = data.undirected
         undirected = (
             is_undirected(self.data.graphs)
-            if known is None
-            else known[bool(settings.use_edge_attr)]
+            if stored is None
+            else stored[bool(settings.use_edge_attr)]
         )
         began = time.perf_counter()
         with user_code(f"{method.class_name}.fit", type(self.method)):
