@@ -7,11 +7,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from torch_geometric.data import Data
 
-from ifmixup.components import Component, resolve_all
+from ifmixup.components import METHODS, Component, resolve_all
 from ifmixup.data import load
 from ifmixup.data.dataset import IMBALANCED, largest_share
 from ifmixup.errors import InputError, known_name
@@ -24,11 +24,12 @@ from ifmixup.study.graph_free import measure_baselines
 from ifmixup.study.grid import Grid, check_grid, check_names, expand, load_grid, without_set
 from ifmixup.study.halving import NOTE, SEARCHES, halve
 from ifmixup.study.protocols import needs_validation
-from ifmixup.study.run import Runner, changed_code, check_study
+from ifmixup.study.run import Runner, changed_code, check_study, leave_out
 from ifmixup.study.splits import Splits
 from ifmixup.study.store import FILE_NAME, Store
 from ifmixup.study.study import Study, folds_of, load_studies, make_trial, save_studies
 from ifmixup.study.table import metric_text
+from ifmixup.training.mapped import is_packed, open_packed
 from ifmixup.training.metric import resolve_metrics, shown, to_measure
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import starting_point
@@ -73,11 +74,14 @@ def compare(
 
     Args:
         dataset: What :func:`ifmixup.data.load` takes: a dataset's name, a file, or graphs with
-            targets ``y``: class numbers, rows of labels or rows of values.
+            targets ``y``: class numbers, rows of labels or rows of values. Or what
+            :func:`ifmixup.pack_stream` wrote.
         models: Names (``gcn``, ``gin``, ``gat``, ``gatv2``), classes of your own, ``"nets.py:Net"``
             or what :func:`ifmixup.with_options` gives.
         methods: Names of :func:`ifmixup.augment.names`, classes of your own and so on; each is
-            compared with ``none``, or with the first one where ``none`` is not among them.
+            compared with ``none``, or with the first one where ``none`` is not among them. ``all``
+            stands for all names; those that do not work with a model or with these graphs are then
+            left out, and a note says why.
         protocols: ``holdout`` (honest), ``paper`` (optimistic) and ``last``; ``paper`` and ``last``
             share their runs.
         folds: How many folds; with 1, one split of 80 % to train, 10 % to validate, 10 % to test.
@@ -122,6 +126,8 @@ def compare(
     engine = engine or LocalEngine(workers)
     if isinstance(dataset, PackedDataset):
         data = dataset
+    elif is_packed(dataset):
+        data = open_packed(cast("str", dataset))
     else:
         columns = columns_of(split)
         data = pack(load(dataset, root, smiles=smiles, label=label, columns=columns))
@@ -140,6 +146,7 @@ def compare(
         metric=metric,
         read_off=search == "grid",
     )
+    study = leave_out(study, {data.fingerprint: data}, _optional(methods))
     for note in metric_notes(data, study.metric):
         if progress:
             print(note, file=sys.stderr)
@@ -269,6 +276,15 @@ def _told(study: Study) -> str:
     means = [(each.name, each.mean(metric)) for each in study.baselines]
     told = ", ".join(f"{name} {metric_text(metric, value, value)}" for name, value in means)
     return f"Without the graphs' structure: {told} ({title_of(metric)}{unit})."
+
+
+def _optional(methods: Any) -> set[str]:
+    """The methods that nobody asked for by name: those that ``all`` stands for."""
+    several = [methods] if isinstance(methods, str | type | Component) else list(methods)
+    if "all" not in several:
+        return set()
+    named = resolve_all("method", [each for each in several if each != "all"])
+    return {*METHODS.names()} - {each.name for each in named} - {BASELINE}
 
 
 def _notes(data: PackedDataset, splits: Splits, methods: Sequence[Component]) -> list[str]:
