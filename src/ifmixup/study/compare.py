@@ -8,12 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from torch_geometric.data import Data
+from rich.console import Console
 
 from ifmixup.components import Component, resolve_all
 from ifmixup.data import load
 from ifmixup.errors import InputError, known_name
 from ifmixup.safe_io import folder_name
+from ifmixup.study.choose_split import Split, choose_splits, columns_of
 from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
@@ -21,9 +22,10 @@ from ifmixup.study.grid import Grid, check_grid, check_names, expand, load_grid,
 from ifmixup.study.halving import NOTE, SEARCHES, halve
 from ifmixup.study.protocols import needs_validation
 from ifmixup.study.run import Runner, changed_code, check_study
-from ifmixup.study.splits import Splits, load_splits, make_splits, own_splits
+from ifmixup.study.splits import Splits
 from ifmixup.study.store import FILE_NAME, Store
 from ifmixup.study.study import Study, make_trial, save_studies
+from ifmixup.training.edge_attributes import unread_note
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import starting_point
 from ifmixup.training.settings import Settings
@@ -33,7 +35,7 @@ BASELINE = "none"
 
 
 def compare(
-    dataset: str | Sequence[Data] | PackedDataset,
+    dataset: Any,
     models: Any = ("gcn",),
     methods: Any = ("none", "ifmixup"),
     *,
@@ -41,7 +43,7 @@ def compare(
     folds: int = 10,
     repeats: int = 1,
     seed: int = 0,
-    splits: str | os.PathLike[str] | None = None,
+    split: Split | None = None,
     grid: str | os.PathLike[str] | Grid | None = None,
     search: str = "grid",
     engine: Engine | None = None,
@@ -49,6 +51,9 @@ def compare(
     name: str | None = None,
     folder: str | os.PathLike[str] | None = None,
     root: str | os.PathLike[str] | None = None,
+    smiles: str | None = None,
+    label: Any = None,
+    features: str | None = None,
     retry_failed: bool = False,
     progress: bool = True,
     settings: Settings | None = None,
@@ -61,19 +66,23 @@ def compare(
     on where it stopped.
 
     Args:
-        dataset: What :func:`ifmixup.data.load` takes: a dataset's name, a file, or graphs with
-            targets ``y``: class numbers, rows of labels or rows of values.
+        dataset: What :func:`ifmixup.data.load` takes: a dataset's name, a file, a DataFrame or a
+            list of SMILES, or graphs with targets ``y``: class numbers, rows of labels or rows of
+            values.
         models: Names (``gcn``, ``gin``, ``gat``, ``gatv2``), classes of your own, ``"nets.py:Net"``
             or what :func:`ifmixup.with_options` gives.
         methods: Names of :func:`ifmixup.augment.names`, classes of your own and so on; each is
             compared with ``none``, or with the first one where ``none`` is not among them.
         protocols: ``holdout`` (honest), ``paper`` (optimistic) and ``last``; ``paper`` and ``last``
             share their runs.
-        folds: How many folds. A dataset that comes with a split of its own has that as its only
-            fold.
-        repeats: How many times the cross-validation is repeated with other folds.
+        folds: How many folds; with 1, one split of 80 % to train, 10 % to validate, 10 % to test.
+        repeats: How many times the cross-validation is repeated with other folds. One split is
+            trained on so many times with other seeds.
         seed: Seeds folds and runs.
-        splits: A file with folds to use instead.
+        split: ``"random"``, ``"scaffold"``, ``"group:COLUMN"``, ``"column:COLUMN"``, a JSON file,
+            or ``{"train": [...], "val": [...], "test": [...]}``, or a list of such; see
+            :func:`~ifmixup.study.choose_split.choose_splits`. By default the dataset's own split,
+            else random.
         grid: ``"paper"``, a TOML or YAML file, or lists of values by name: the settings and options
             to choose from.
         search: ``"grid"`` runs the whole grid, ``"halving"`` a fraction of it, which is a little
@@ -83,6 +92,10 @@ def compare(
         name: What to call the study; by default the dataset's name.
         folder: Where the results go; by default ``ifmixup-runs/NAME``.
         root: Where the dataset lies.
+        smiles: The column of a table that holds SMILES.
+        label: The column, or columns separated by commas, that hold the labels; for a list of
+            SMILES the labels themselves.
+        features: What is read of molecules: ``"standard"`` (the default) or ``"element"``.
         retry_failed: Run again what failed before.
         progress: Whether to show how far it is.
         settings: How to train; by default what is recommended for the dataset and the model
@@ -99,8 +112,13 @@ def compare(
     if engine is not None and workers is not None:
         raise InputError("Give either engine or workers: an engine has its own number of workers.")
     engine = engine or LocalEngine(workers)
-    data = dataset if isinstance(dataset, PackedDataset) else pack(load(dataset, root))
-    cut = _splits(data, splits, folds, repeats, seed)
+    if isinstance(dataset, PackedDataset):
+        data = dataset
+    else:
+        reading = {"smiles": smiles, "label": label, "features": features}
+        reading["columns"] = columns_of(split)
+        data = pack(load(dataset, root, **reading))
+    cut = choose_splits(data, split, folds=folds, repeats=repeats, seed=seed)
     study = plan(
         data,
         cut,
@@ -113,6 +131,9 @@ def compare(
         settings=settings,
         changes=changes,
     )
+    unread = unread_note(data, resolve_all("model", models))
+    if unread is not None and progress:  # before the first run, which may not be worth its time
+        Console(stderr=True).print(f"Note: {unread}", markup=False, highlight=False)
     place = Path(folder) if folder is not None else DEFAULT_FOLDER / folder_name(study.name)
     is_new = not (place / FILE_NAME).exists()
     if is_new:  # a study that cannot be run leaves nothing behind
@@ -182,30 +203,29 @@ def plan(
         f"{', '.join(m.name for m in found_methods)}",
         metric=data.metric,
         trials=tuple(trials),
-        notes=tuple(_notes(data, splits, found_methods)),
+        notes=tuple(_notes(data, splits, found_models, found_methods)),
     )
 
 
-def _splits(
-    data: PackedDataset, path: str | os.PathLike[str] | None, folds: int, repeats: int, seed: int
-) -> Splits:
-    """The folds of a file, else the dataset's own split, else folds that are drawn."""
-    if path is not None:
-        return load_splits(path, data)
-    if data.split is not None:
-        return own_splits(data, repeats=repeats, seed=seed)
-    return make_splits(data, folds=folds, repeats=repeats, seed=seed)
-
-
-def _notes(data: PackedDataset, splits: Splits, methods: Sequence[Component]) -> list[str]:
+def _notes(
+    data: PackedDataset, splits: Splits, models: Sequence[Component], methods: Sequence[Component]
+) -> list[str]:
     """What must be said with the numbers of a study."""
-    said = []
+    said = list(splits.notes)
+    unread = unread_note(data, models)
+    if unread is not None:
+        said.append(unread)
     if len(splits.folds) == 1:
         said.append("One fold shows no spread: with repeats it is trained on several times.")
     elif splits.are_one:
         said.append(
             "All runs share one split of the graphs: intervals and p-values tell how much the "
             "seed of the training matters, not what other test graphs would show."
+        )
+    elif splits.repeat_themselves:
+        said.append(
+            "Repeats share their folds: they differ in the seed of the training, and tell nothing "
+            "of other ways to cut the graphs into folds."
         )
     if data.continuous and any(getattr(m.cls, "weights_edges", False) for m in methods):
         said.append(
