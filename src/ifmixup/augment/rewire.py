@@ -47,7 +47,9 @@ def mixed_labels(graphs: Graphs, partner: Tensor, lam: Tensor) -> dict[str, Any]
         partner: The partner of each, as its index in ``graphs``, ``[B]``.
         lam: The share of the first graph in each pair, ``[B]``.
     """
-    own = {name: graphs.graphs[name] for name in ("y", "y_weight") if name in graphs.graphs}
+    own: dict[str, Tensor] = {
+        name: value for name, value in graphs.graphs.items() if name in ("y", "y_weight")
+    }
     return mix_labels(own, {name: value[partner] for name, value in own.items()}, lam)
 
 

@@ -80,7 +80,7 @@ for _reads in (binary_cross_entropy, squared_error):
     _reads.reads_y_weight = True  # type: ignore[attr-defined]
 
 
-_LOSSES = {
+_LOSSES: dict[str, Callable[..., Tensor]] = {
     "classes": cross_entropy,
     "labels": binary_cross_entropy,
     "values": squared_error,
