@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from rich.console import Console
 
@@ -26,6 +26,7 @@ from ifmixup.study.splits import Splits
 from ifmixup.study.store import FILE_NAME, Store
 from ifmixup.study.study import Study, make_trial, save_studies
 from ifmixup.training.edge_attributes import unread_note
+from ifmixup.training.mapped import is_packed, open_packed
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import starting_point
 from ifmixup.training.settings import Settings
@@ -68,7 +69,7 @@ def compare(
     Args:
         dataset: What :func:`ifmixup.data.load` takes: a dataset's name, a file, a DataFrame or a
             list of SMILES, or graphs with targets ``y``: class numbers, rows of labels or rows of
-            values.
+            values. Or what :func:`ifmixup.pack_stream` wrote.
         models: Names (``gcn``, ``gin``, ``gat``, ``gatv2``), classes of your own, ``"nets.py:Net"``
             or what :func:`ifmixup.with_options` gives.
         methods: Names of :func:`ifmixup.augment.names`, classes of your own and so on; each is
@@ -116,6 +117,8 @@ def compare(
     engine = engine or LocalEngine(workers)
     if isinstance(dataset, PackedDataset):
         data = dataset
+    elif is_packed(dataset):
+        data = open_packed(cast("str", dataset))
     else:
         reading = {"smiles": smiles, "label": label, "features": features}
         reading["columns"] = columns_of(split)
