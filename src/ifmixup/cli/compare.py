@@ -97,6 +97,7 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
         return 0
     from ifmixup.study.choose_split import columns_of
     from ifmixup.study.compare import compare as run_compare
+    from ifmixup.training.mapped import is_packed
 
     for name in changes.keys() & signature(run_compare).parameters.keys():
         raise InputError(
@@ -104,8 +105,11 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
             f"or set it in a variant: 'Net({name}=...)'."
         )
     console = PlainConsole()
-    dataset = options.reading.load(options.source, options.root, columns=columns_of(options.split))
-    print_skipped(dataset, console)
+    dataset: Any = options.source
+    if not is_packed(options.source):
+        columns = columns_of(options.split)
+        dataset = options.reading.load(options.source, options.root, columns=columns)
+        print_skipped(dataset, console)
     try:
         found = run_compare(
             dataset,
