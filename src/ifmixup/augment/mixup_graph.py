@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 class MixupGraph(PairMethod):
     """h̃ = λ h_A + (1 − λ) h_B and ỹ = λ y_A + (1 − λ) y_B, where h is what READOUT gives.
 
-    The graphs themselves stay as they are; the mixing is in :meth:`loss`. With a plan::
+    From `Mixup for Node and Graph Classification <https://doi.org/10.1145/3442381.3449796>`_. The
+    graphs themselves stay as they are; the mixing is in :meth:`loss`. With a plan::
 
         plan = method.plan(batch)
         h = model.embed(batch.x, batch.edge_index, batch.edge_weight, batch.batch)
