@@ -254,9 +254,8 @@ def reproduce(
             splits.save_in(folder)
         earlier = [each for each in load_studies(folder) if each not in asked]
         whole = [continued(study, earlier) for study in plan.studies]
-        save_studies(
-            folder, whole, instead_of=asked
-        )  # before the runs, for a report of a study that is stopped
+        # Before the runs, for a report of a study that is stopped.
+        save_studies(folder, whole, instead_of=asked)
         runner.execute(plan.specs())
         return [Comparison(study, usable_runs(store, study), folder) for study in whole]
 
