@@ -58,6 +58,8 @@ class CompareOptions:
         folder: Where the results go instead.
         root: Where datasets with names are.
         retry_failed: Run again what failed before.
+        dry_run: Print the settings, how many runs there are and how long they take, and stop.
+        time_limit: Such as 30m or 2h: run as many folds as fit, each for all models and methods.
         print_config: Print the options as TOML, for --config, and stop.
     """
 
@@ -78,6 +80,8 @@ class CompareOptions:
     folder: Annotated[Path | None, NO_DEFAULT] = None
     root: Annotated[Path | None, NO_DEFAULT] = None
     retry_failed: bool = False
+    dry_run: bool = False
+    time_limit: Annotated[str | None, NO_DEFAULT] = None
     print_config: bool = False
 
 
@@ -92,9 +96,6 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
     models, methods = resolve_all("model", options.models), resolve_all("method", options.methods)
     changes: dict[str, Any] = split_options(class_options, [*models, *methods], vars(options))
     config = resolved(options, changes)
-    if options.print_config:
-        print_config(config)
-        return 0
     from ifmixup.study.choose_split import columns_of
     from ifmixup.study.compare import compare as run_compare
 
@@ -105,6 +106,18 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
         )
     console = PlainConsole()
     dataset = options.reading.load(options.source, options.root, columns=columns_of(options.split))
+    if options.print_config:
+        from ifmixup.study.grid import check_grid, load_grid
+        from ifmixup.training.packed import pack
+        from ifmixup.training.recommended import decided, starting_point
+
+        given = {**typed(options.settings), **changes}
+        data = pack(dataset)
+        starts = [starting_point(data, a, b, given) for a in models for b in methods]
+        searched = [name for names in check_grid(load_grid(options.grid)) for name in names]
+        shared, said = decided(starts, searched)
+        print_config({**shared, **config}, said)
+        return 0
     print_skipped(dataset, console)
     try:
         found = run_compare(
@@ -122,6 +135,8 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
             name=options.name,
             folder=options.folder,
             retry_failed=options.retry_failed,
+            dry_run=options.dry_run,
+            time_limit=options.time_limit,
             config=shareable({"command": "compare", **config}),
             **typed(options.settings),
             **changes,
@@ -129,6 +144,8 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
     except KeyboardInterrupt:
         console.print("Stopped. What was finished is stored; the same command continues from it.")
         return 130
+    if options.dry_run:
+        return 0
     console.print(found.rich_table())
     console.print(found.verdict())
     found.save()

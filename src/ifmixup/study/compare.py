@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,21 +17,26 @@ from torch_geometric.data import Data
 from ifmixup.components import Component, resolve_all
 from ifmixup.data import load
 from ifmixup.errors import InputError, known_name
-from ifmixup.safe_io import folder_name
+from ifmixup.safe_io import folder_name, printable_lines
+from ifmixup.study.briefing import briefing
 from ifmixup.study.choose_split import Split, choose_splits, columns_of
 from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
+from ifmixup.study.estimate import run_seconds
 from ifmixup.study.grid import Grid, check_grid, check_names, expand, load_grid, without_set
 from ifmixup.study.halving import NOTE, SEARCHES, halve
 from ifmixup.study.protocols import needs_validation
 from ifmixup.study.run import Runner, changed_code, check_study
+from ifmixup.study.running_means import RunningMeans
 from ifmixup.study.splits import Splits
 from ifmixup.study.store import FILE_NAME, Store
 from ifmixup.study.study import Study, make_trial, save_studies
+from ifmixup.study.time_limit import as_seconds, run_within
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import starting_point
 from ifmixup.training.settings import Settings
+from ifmixup.values import short
 
 DEFAULT_FOLDER = Path("ifmixup-runs")
 BASELINE = "none"
@@ -53,6 +62,8 @@ def compare(
     smiles: str | None = None,
     label: str | None = None,
     retry_failed: bool = False,
+    dry_run: bool = False,
+    time_limit: str | float | None = None,
     progress: bool = True,
     settings: Settings | None = None,
     config: Mapping[str, Any] | None = None,
@@ -92,7 +103,11 @@ def compare(
         smiles: The column of a table that holds SMILES.
         label: The column, or columns separated by commas, that hold the labels.
         retry_failed: Run again what failed before.
-        progress: Whether to show how far it is.
+        dry_run: Print the settings, how many runs there are and how long they take, and run none.
+        time_limit: ``"30m"``, ``"2h"`` or seconds: run as many folds as fit, each for all models
+            and methods, and say what was left out.
+        progress: Whether to show, before the runs, the settings and how long it takes, and then how
+            far it is.
         settings: How to train; by default what is recommended for the dataset and the model
             (:mod:`ifmixup.training.recommended`).
         config: What ``study.json`` says of how the study was made: plain values by name.
@@ -106,6 +121,10 @@ def compare(
         raise InputError("A search needs a grid to search: give grid='paper', or one of your own.")
     if engine is not None and workers is not None:
         raise InputError("Give either engine or workers: an engine has its own number of workers.")
+    limit = None if time_limit is None else as_seconds(time_limit)
+    if limit is not None and search == "halving":
+        raise InputError("A time limit goes with search='grid': halving has rounds of its own.")
+    began = time.monotonic()
     engine = engine or LocalEngine(workers)
     if isinstance(dataset, PackedDataset):
         data = dataset
@@ -129,21 +148,57 @@ def compare(
     is_new = not (place / FILE_NAME).exists()
     if is_new:  # a study that cannot be run leaves nothing behind
         check_study(study, {data.fingerprint: data})
-    with Store(place) as store:
-        runner = Runner(store, engine, [(data, cut)], retry_failed=retry_failed, progress=progress)
-        if not is_new and runner.pending(study.specs()):
+    with _store(place, dry_run) as store:
+        means = RunningMeans(study)
+        runner = Runner(
+            store, engine, [(data, cut)], retry_failed=retry_failed, progress=progress, means=means
+        )
+        tasks = runner.pending(study.specs())
+        if not is_new and tasks:
             check_study(study, runner.data)
         notes = (*changed_code(study, store), *study.notes)
         study = replace(study, notes=notes, config=dict(config or {}))
+        seconds: dict[str, float] = {}
+        if progress or dry_run or limit is not None:
+            seconds = run_seconds(tasks, data, device=getattr(engine, "device", None) or "cpu")
+        at_once = getattr(engine, "workers", None)  # of a Ray cluster it is not known
+        lines = briefing(study, tasks, seconds, workers=at_once, halving=search == "halving")
+        if dry_run:
+            print(printable_lines("\n".join(lines)))
+            return Comparison(study, list(store.get(sorted(study.keys)).values()), place)
+        if progress and tasks:
+            print(printable_lines("\n".join(lines)), file=sys.stderr, flush=True)
+            for record in store.get(study.keys).values():
+                means.add(record)
         cut.save_in(place)
         if search == "halving":
             study = halve(study, store, runner.execute)
+            runner.means = RunningMeans(study)
             if not cut.are_one:  # with a single split there are no other folds to have seen
                 study = replace(study, notes=(*study.notes, NOTE))
-        # Before the runs, so that a study that is stopped can be reported as far as it got.
-        save_studies(place, [study])
-        runner.execute(study.specs())
+        if limit is not None:
+            study = run_within(
+                runner, study, place, seconds, limit=limit, began=began, workers=at_once or 1
+            )
+        else:
+            # Before the runs, so a study that is stopped can be reported as far as it got.
+            save_studies(place, [study])
+            runner.execute(study.specs())
         return Comparison(study, list(store.get(sorted(study.keys)).values()), place)
+
+
+@contextmanager
+def _store(folder: Path, dry_run: bool) -> Iterator[Store]:
+    """The store of a folder; a dry run leaves nothing behind."""
+    if not dry_run:
+        with Store(folder) as store:
+            yield store
+    elif (folder / FILE_NAME).exists():
+        with Store(folder, read_only=True) as store:
+            yield store
+    else:
+        with tempfile.TemporaryDirectory() as empty, Store(Path(empty)) as store:
+            yield store
 
 
 def plan(
@@ -175,12 +230,13 @@ def plan(
     check_names([*changes, *(n for names in check_grid(grid) for n in names)], components)
     grid = without_set(grid, changes)
     baseline = next((m for m in found_methods if m.name == BASELINE), found_methods[0])
-    trials = []
+    trials, origins = [], {}
     for protocol in chosen:
         for model in found_models:
             for method in found_methods:
                 start = starting_point(data, model, method, changes, settings=settings)
                 candidates = expand(start.settings, start.model, start.method, grid)
+                origins[f"{model.name} {method.name}"] = _origin(start.origin, settings, changes)
                 against = None if method is baseline else f"{model.name} {baseline.name}"
                 trials.append(
                     make_trial(
@@ -195,7 +251,15 @@ def plan(
         metric=data.metric,
         trials=tuple(trials),
         notes=tuple(_notes(data, splits, found_methods)),
+        origins=origins,
     )
+
+
+def _origin(origin: str, settings: Settings | None, changes: Mapping[str, Any]) -> str:
+    """Where the settings of a trial come from, in words."""
+    start = origin if settings is None else "those that were given"
+    given = ", ".join(f"{name}={short(value)}" for name, value in changes.items())
+    return f"{start}, with {given} as given" if given else start
 
 
 def _notes(data: PackedDataset, splits: Splits, methods: Sequence[Component]) -> list[str]:
