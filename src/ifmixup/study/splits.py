@@ -73,7 +73,7 @@ class Splits:
         lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
         folds = []
         for each in self.folds:
-            parts = [f'   "{part}": {json.dumps(getattr(each, part))}' for part in PARTS]
+            parts = [f'   "{part}": {json.dumps(list(getattr(each, part)))}' for part in PARTS]
             start = f'  {{"repeat": {each.repeat}, "fold": {each.fold}'
             folds.append(",\n".join([start, *parts]) + "}")
         text = "\n".join(["{", *lines, ' "folds": [', ",\n".join(folds), " ]", "}", ""])
