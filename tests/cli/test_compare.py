@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from engine_here import Here
 from ifmixup.cli import main
 from ifmixup.errors import StoreError
 from ifmixup.study.store import Store
@@ -260,8 +261,11 @@ def test_skipped_lines_are_named(tmp_path, monkeypatch, capsys):
 
 @pytest.fixture
 def molecules(tmp_path, monkeypatch):
-    """A table of molecules with a column of parts, and a file with one split."""
+    """A table of molecules with a column of parts, and a file with one split; runs in here."""
     monkeypatch.chdir(tmp_path)
+    engine = Here()
+    engine.workers = 2
+    monkeypatch.setattr("ifmixup.cli.options.EngineOptions.make", lambda options: engine)
     rings = ("c1ccccc1", "c1ccncc1", "C1CCCCC1", "C1CCCC1", "c1ccoc1")
     rows = [f"{rest}{ring}" for ring in rings for rest in ("C", "O", "N", "CC")]
     part = ["train"] * 12 + ["val"] * 4 + ["test"] * 4

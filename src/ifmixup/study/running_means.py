@@ -32,7 +32,7 @@ class RunningMeans:
                 for key, pair in zip(keys, trial.pairs, strict=True):
                     self._where.setdefault(key, []).append((number, candidate, pair))
         # by trial and fold: by candidate how good validation finds it, and its number
-        self._found: dict[tuple[int, Pair], dict[int, tuple[tuple[float, ...], float]]] = {}
+        self._found: dict[tuple[int, Pair], dict[int, tuple[tuple[float, float], float]]] = {}
         self._metric = study.metric
 
     def add(self, record: Record) -> None:
@@ -41,10 +41,10 @@ class RunningMeans:
             return
         curves, self._metric = record.result.curves, record.result.metric
         for number, candidate, pair in self._where[record.key]:
-            epoch, good = -1, (0.0,)
+            epoch, good = -1, (0.0, 0.0)
             if needs_validation(self._trials[number].protocol):
                 epoch = best_epoch(curves)
-                good = tuple(validation_score(curves, epoch))
+                good = validation_score(curves, epoch)
             value = curves[f"test_{self._metric}"][epoch]
             self._found.setdefault((number, pair), {})[candidate] = good, value
 

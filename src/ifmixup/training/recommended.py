@@ -113,8 +113,8 @@ def decided(
         if len(different) == 1 and name not in fixed:
             shared[name] = value
         elif len(different) > 1:
-            each = ", ".join(f"{who} {value}" for who, value in by_owner.items())
-            said.append(f"Not the same for all, so not set below: {name} ({each}).")
+            listed = ", ".join(f"{who} {value}" for who, value in by_owner.items())
+            said.append(f"Not the same for all, so not set below: {name} ({listed}).")
     return shared, list(dict.fromkeys(said))
 
 
