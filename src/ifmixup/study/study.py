@@ -32,7 +32,11 @@ if TYPE_CHECKING:  # a list of runs is there before torch is imported
 FILE_NAME = "study.json"
 FORMAT = 1
 MAX_BYTES = 200_000_000
-_LATER: dict[str, Any] = {"metrics": [], "baselines": []}  # that an older study.json has not
+_LATER: dict[str, Any] = {
+    "metrics": [],
+    "baselines": [],
+    "origins": {},
+}  # that an older study.json has not
 
 
 @dataclass(frozen=True)
@@ -159,6 +163,7 @@ class Study:
         config: The resolved options of the command that made it.
         metrics: Every metric that is shown; the first is ``metric``.
         baselines: What guesses without the graphs' structure get on the same folds.
+        origins: By the name of a trial, where its settings come from, in words.
     """
 
     name: str
@@ -169,6 +174,7 @@ class Study:
     config: Mapping[str, Any] = field(default_factory=dict, compare=False)
     metrics: tuple[str, ...] = ()
     baselines: tuple[Baseline, ...] = field(default=(), compare=False)
+    origins: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "metrics", tuple(dict.fromkeys((self.metric, *self.metrics))))
@@ -269,7 +275,7 @@ def save_studies(folder: Path, studies: Iterable[Study]) -> None:
     """
     kept = load_studies(folder)
     for study in studies:
-        kept = [*(each for each in kept if not _covers(study, each)), study]
+        kept = [*(each for each in kept if not covers(study, each)), study]
     content = {"format": FORMAT, "studies": [each.to_dict() for each in kept]}
     path = folder / FILE_NAME
     try:
@@ -306,7 +312,7 @@ def load_studies(folder: Path) -> list[Study]:
         ) from error
 
 
-def _covers(study: Study, earlier: Study) -> bool:
+def covers(study: Study, earlier: Study) -> bool:
     """Whether a study has every trial of an earlier one, with all its runs."""
     runs = {_question(trial): {k for keys in trial.keys for k in keys} for trial in study.trials}
     return study.name == earlier.name and all(
