@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from ifmixup.augment.draws import MixPlan, PairMethod, numpy_generator
-from ifmixup.augment.method import Criterion
+from ifmixup.augment.method import Criterion, loss_of_labels
+from ifmixup.augment.rewire import mixed_labels
 from ifmixup.components import METHODS
 from ifmixup.graphs import Graphs
 from ifmixup.mixing import check_ratios, mix_rows
@@ -51,5 +52,7 @@ class MixupGraph(PairMethod):
 
     def loss(self, model: GraphsModel, graphs: Graphs, criterion: Criterion) -> Tensor:
         """The loss of mixed representations and labels."""
-        h, y = self.mix(model.embed(graphs), graphs.graphs["y"], self.draw(graphs))
-        return criterion(model.classify(h), y)
+        plan = self.draw(graphs)
+        h, _ = self.mix(model.embed(graphs), graphs.graphs["y"], plan)
+        rows = mixed_labels(graphs, plan.partner, plan.lam)
+        return loss_of_labels(criterion, model.classify(h), rows)

@@ -181,7 +181,7 @@ def pack(
     usual = task == "classes" and not columns
     # The metric is part of a run, not of the data; the usual one is here because it once was.
     more = "" if usual else f"{task} {METRICS[task][0]} {columns};"
-    fingerprint = _fingerprint(graphs, more)
+    fingerprint = fingerprint_of(graphs, more)
     return PackedDataset(
         # a name of its own, because two lists of graphs must not share a study
         name=name or getattr(dataset, "name", None) or f"graphs-{fingerprint[:8]}",
@@ -348,7 +348,7 @@ def _split(dataset: Any) -> dict[str, Tensor] | None:
     return {part: torch.as_tensor(index, dtype=torch.long) for part, index in split.items()}
 
 
-def _fingerprint(graphs: Graphs, more: str) -> str:
+def fingerprint_of(graphs: Graphs, more: str = "") -> str:
     """A digest of all graphs, and of what more the numbers of a run depend on."""
     hasher = hashlib.sha256(more.encode())
     levels = {**graphs.nodes, **graphs.edges, **graphs.graphs, "node_ptr": graphs.node_ptr}
