@@ -98,6 +98,7 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
     config = resolved(options, changes)
     from ifmixup.study.choose_split import columns_of
     from ifmixup.study.compare import compare as run_compare
+    from ifmixup.training.mapped import is_packed
 
     for name in changes.keys() & signature(run_compare).parameters.keys():
         raise InputError(
@@ -105,20 +106,25 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
             f"or set it in a variant: 'Net({name}=...)'."
         )
     console = PlainConsole()
-    dataset = options.reading.load(options.source, options.root, columns=columns_of(options.split))
+    dataset: Any = options.source
+    if not is_packed(options.source):
+        columns = columns_of(options.split)
+        dataset = options.reading.load(options.source, options.root, columns=columns)
     if options.print_config:
         from ifmixup.study.grid import check_grid, load_grid
+        from ifmixup.training.mapped import open_packed
         from ifmixup.training.packed import pack
         from ifmixup.training.recommended import decided, starting_point
 
         given = {**typed(options.settings), **changes}
-        data = pack(dataset)
+        data = open_packed(dataset) if is_packed(dataset) else pack(dataset)
         starts = [starting_point(data, a, b, given) for a in models for b in methods]
         searched = [name for names in check_grid(load_grid(options.grid)) for name in names]
         shared, said = decided(starts, searched)
         print_config({**shared, **config}, said)
         return 0
-    print_skipped(dataset, console)
+    if not is_packed(options.source):
+        print_skipped(dataset, console)
     try:
         found = run_compare(
             dataset,

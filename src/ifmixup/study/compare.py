@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from torch_geometric.data import Data
 
@@ -33,6 +33,7 @@ from ifmixup.study.splits import Splits
 from ifmixup.study.store import FILE_NAME, Store
 from ifmixup.study.study import Study, make_trial, save_studies
 from ifmixup.study.time_limit import as_seconds, run_within
+from ifmixup.training.mapped import is_packed, open_packed
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import starting_point
 from ifmixup.training.settings import Settings
@@ -76,7 +77,8 @@ def compare(
 
     Args:
         dataset: What :func:`ifmixup.data.load` takes: a dataset's name, a file, or graphs with
-            targets ``y``: class numbers, rows of labels or rows of values.
+            targets ``y``: class numbers, rows of labels or rows of values. Or what
+            :func:`ifmixup.pack_stream` wrote.
         models: Names (``gcn``, ``gin``, ``gat``, ``gatv2``), classes of your own, ``"nets.py:Net"``
             or what :func:`ifmixup.with_options` gives.
         methods: Names of :func:`ifmixup.augment.names`, classes of your own and so on; each is
@@ -130,6 +132,8 @@ def compare(
     engine = engine or LocalEngine(workers)
     if isinstance(dataset, PackedDataset):
         data = dataset
+    elif is_packed(dataset):
+        data = open_packed(cast("str", dataset))
     else:
         columns = columns_of(split)
         data = pack(load(dataset, root, smiles=smiles, label=label, columns=columns))

@@ -153,7 +153,7 @@ def _measured(trainer: Trainer, best: BestWeights | None) -> dict[str, Any] | No
         if part in trainer.latest:
             return {
                 "part": part,
-                "graphs": sum(y.size(0) for _, y in trainer.evaluated[part]),
+                "graphs": trainer.evaluated[part].numel(),
                 "epoch": best.epoch if best is not None and best.restored else trainer.epoch,
                 "metrics": trainer.latest[part],
             }

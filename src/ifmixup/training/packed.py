@@ -40,6 +40,10 @@ class PackedDataset:
         continuous: The columns of ``x`` that are not all 0 or 1.
         split: The dataset's own ``train``, ``validation`` and ``test``, where it has them.
         rows: What the source says of each graph besides, such as its SMILES; for splits.
+        folder: The folder whose files are mapped into memory; None where all is in memory. See
+            :mod:`ifmixup.training.mapped`.
+        undirected: Of mapped graphs, whether :func:`~ifmixup.graphs.is_undirected` holds for all,
+            without and with edge attributes.
     """
 
     name: str
@@ -53,6 +57,8 @@ class PackedDataset:
     continuous: list[int] = field(default_factory=list)
     split: dict[str, Tensor] | None = None
     rows: Rows | None = None
+    folder: str | None = None
+    undirected: tuple[bool, bool] | None = None
 
     def __len__(self) -> int:
         return self.graphs.num_graphs
@@ -117,13 +123,22 @@ class PackedDataset:
         return replace(self, graphs=Graphs(nodes, edges, own, node_ptr, edge_ptr))
 
     def to_dict(self) -> dict[str, Any]:
-        """As tensors and plain values, to be saved or sent; no run needs ``rows``."""
+        """As tensors and plain values, to be saved or sent; no run needs ``rows``.
+
+        Of mapped graphs only the folder: whoever reads this maps the same files.
+        """
+        if self.folder is not None:
+            return {"folder": self.folder}
         graphs = {each.name: getattr(self.graphs, each.name) for each in fields(Graphs)}
         return {**vars(self), "graphs": graphs, "rows": None}
 
     @staticmethod
     def of(values: dict[str, Any]) -> PackedDataset:
         """The inverse of :meth:`to_dict`."""
+        if values.keys() == {"folder"}:
+            from ifmixup.training.mapped import open_packed
+
+            return open_packed(values["folder"])
         return PackedDataset(**{**values, "graphs": Graphs(**values["graphs"])})
 
 
@@ -167,7 +182,7 @@ def pack(
         # a name of its own, because two lists of graphs must not share a study
         name=name or getattr(dataset, "name", None) or f"graphs-{fingerprint[:8]}",
         graphs=graphs,
-        num_outputs=_num_outputs(graphs.graphs["y"], task, class_names),
+        num_outputs=num_outputs(_width(graphs.graphs["y"], task), task, class_names),
         fingerprint=fingerprint,
         task=task,
         metric=metric,
@@ -296,9 +311,13 @@ def _check_nodes_of_edges(graphs: Graphs) -> None:
         check_edge_index(edges, int(graphs.node_counts[index]), where=f"Graph {index}")
 
 
-def _num_outputs(y: Tensor, task: str, class_names: Sequence[str] | None) -> int:
-    """C or T, from the targets; a class may have a name, but no graph."""
-    found = int(y.max()) + 1 if task == "classes" else y.size(1)
+def _width(y: Tensor, task: str) -> int:
+    """C or T, from the targets."""
+    return int(y.max()) + 1 if task == "classes" else y.size(1)
+
+
+def num_outputs(found: int, task: str, class_names: Sequence[str] | None) -> int:
+    """C or T, of which so many were found; a class may have a name, but no graph."""
     if class_names is None or len(class_names) == found:
         return found
     if task == "classes" and len(class_names) > found:

@@ -81,7 +81,9 @@ class Trainer:
         self.scaling = _scaling(data, self.train)
         data = data if settings.use_edge_attr else data.without_edge_attr()
         index = torch.arange(len(data), device=device)  # a method may ask which graphs it has
-        graphs = self.scaling.graphs(data.graphs, data.task)
+        # Mapped graphs are scaled and prepared as they are cut, because they may not fit in memory.
+        self.is_mapped = data.folder is not None
+        graphs = data.graphs if self.is_mapped else self.scaling.graphs(data.graphs, data.task)
         self.data = replace(data, graphs=replace(graphs, index=index))
         self.loss = loss_of(data.task, settings.label_smoothing)
         self.order = torch.Generator().manual_seed(seed)
@@ -101,11 +103,19 @@ class Trainer:
         )
         self.method.repeated_edges = getattr(self.model, "adds_repeated_edges", False)
         self.method.num_epochs = settings.epochs
-        undirected = is_undirected(self.data.graphs)
+        stored = data.undirected
+        undirected = (
+            is_undirected(self.data.graphs)
+            if stored is None
+            else stored[bool(settings.use_edge_attr)]
+        )
         began = time.perf_counter()
         with user_code(f"{method.class_name}.fit", type(self.method)):
             # A method is given the training graphs and nothing else, whatever it overrides.
-            self.graphs = self.method._prepare(select(self.data.graphs, self.train))
+            fits = type(self.method).fit is not Method.fit
+            self.graphs: Graphs | None = None
+            if fits or not self.is_mapped:
+                self.graphs = self.method._prepare(self._select(self.train))
             self.fit_seconds = self._fit(seed, each_fit)
         # What a method estimates before the first epoch counts as preparing.
         self.seconds = self.prepare_seconds = time.perf_counter() - began
@@ -121,11 +131,15 @@ class Trainer:
         )
         nodes_per_batch = settings.batch_size * data.graphs.num_nodes / len(data)
         self.batches_at_once = max(1, int(NODES_AT_ONCE / nodes_per_batch))
-        # Graphs that are only evaluated are batched once.
         self.evaluated = {
-            name: self._cut_once(index.to(device))
+            name: index.to(device)
             for name, index in (("validation", validation), ("test", test))
             if index is not None and index.numel()
+        }
+        # Graphs that are only evaluated are batched once.
+        self._batches = {
+            name: None if self.is_mapped else list(self._cut(index))
+            for name, index in self.evaluated.items()
         }
         self.epoch = 0
         self.curves: dict[str, list[float]] = {"train_loss": []}
@@ -171,17 +185,18 @@ class Trainer:
 
     def predicted(self, name: str) -> tuple[Tensor, Tensor]:
         """What the model gives for ``validation`` or ``test``, and the targets."""
-        y = torch.cat([y for _, y in self.evaluated[name]])
-        return torch.cat(self.outputs(name)).to(y.device), y
+        found = self.outputs(name)
+        y = torch.cat([y for _, y in found])
+        return torch.cat([out for out, _ in found]).to(y.device), y
 
-    def outputs(self, name: str) -> list[Tensor]:
-        """What the model gives for the batches of ``validation`` or ``test``."""
+    def outputs(self, name: str) -> list[tuple[Tensor, Tensor]]:
+        """What the model gives for the batches of ``validation`` or ``test``, and the targets."""
         self.model.eval()
         found, step = [], f"{self.model_spec.class_name}.forward"
         with torch.inference_mode(), user_code(step, type(self.model)):
-            for inputs, _ in self.evaluated[name]:
+            for inputs, y in self._batches[name] or self._cut(self.evaluated[name]):
                 first, named = list(inputs.values())[:4], dict(list(inputs.items())[4:])
-                found.append(self.model(*first, **named))
+                found.append((self.model(*first, **named), y))
         return found
 
     def state_dict(self) -> dict[str, Any]:
@@ -275,7 +290,12 @@ class Trainer:
         take = cut if self._own_loss else self.method.take
         while batches := list(islice(indices, self.batches_at_once)):
             began = time.perf_counter()
-            taken = take(self.graphs, batches)
+            if self.graphs is not None:
+                taken = take(self.graphs, batches)
+            else:  # these alone are cut from the mapped graphs
+                some = self.method._prepare(self._select(self.train[torch.cat(batches)]))
+                order = torch.arange(some.num_graphs, device=self.train.device)
+                taken = take(some, order.split([batch.numel() for batch in batches]))
             self.prepare_seconds += time.perf_counter() - began
             yield from taken
 
@@ -289,11 +309,16 @@ class Trainer:
             for _ in range(self.settings.steps_per_epoch):
                 yield torch.randperm(count, generator=self.order)[:size].to(device)
 
-    def _cut_once(self, index: Tensor) -> list[tuple[Any, Tensor]]:
+    def _cut(self, index: Tensor) -> Iterator[tuple[Any, Tensor]]:
         """What the model takes, and the targets, of graphs that are only evaluated."""
-        parts = index.split(max(self.settings.batch_size, 256))
-        cut = [select(self.data.graphs, part) for part in parts]
-        return [(self.evaluation_model.inputs(graphs), graphs.graphs["y"]) for graphs in cut]
+        for part in index.split(max(self.settings.batch_size, 256)):
+            graphs = self._select(part)
+            yield self.evaluation_model.inputs(graphs), graphs.graphs["y"]
+
+    def _select(self, index: Tensor) -> Graphs:
+        """Graphs of the dataset, as they are trained on."""
+        graphs = select(self.data.graphs, index)
+        return self.scaling.graphs(graphs, self.data.task) if self.is_mapped else graphs
 
 
 def nested_share(data: PackedDataset, index: Tensor, share: float, seed: int) -> Tensor:
