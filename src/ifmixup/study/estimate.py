@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -58,8 +57,10 @@ def run_seconds(
     methods, then those of other options. A kind for which there is no time left, or which fails,
     is taken to be as fast as the mean of its model and method.
     """
-    with suppress(InputError):  # what another machine has need not be here
-        data = data.to(choose_device(device))
+    try:
+        where = choose_device(device)
+    except InputError:  # what another machine has need not be here
+        where = choose_device("cpu")
     kinds: dict[tuple[Any, ...], Task] = {}
     for spec, fold in tasks:
         kinds.setdefault(_kind(spec), (spec, fold))
@@ -74,7 +75,7 @@ def run_seconds(
         left = most - (clock() - began)
         if left <= 0:
             break
-        paces[kind] = _measured(*kinds[kind], data, left / (len(kinds) - number), clock)
+        paces[kind] = _measured(*kinds[kind], data, where, left / (len(kinds) - number), clock)
     found: dict[tuple[str, str], list[Pace]] = {}
     for kind, pace in paces.items():
         if pace is not None:
@@ -131,13 +132,18 @@ class _EnoughError(Exception):
 
 
 def _measured(
-    spec: RunSpec, fold: Fold, data: PackedDataset, most: float, clock: Clock
+    spec: RunSpec,
+    fold: Fold,
+    data: PackedDataset,
+    device: torch.device,
+    most: float,
+    clock: Clock,
 ) -> Pace | None:
     """The pace of a kind of run; None if it fails, which the run itself will say better."""
     count = min(len(fold.train), _BATCHES * spec.settings.batch_size)
     chosen = fold.indices("train")[torch.linspace(0, len(fold.train) - 1, count).long()]
     few = select(data.graphs, chosen.to(data.graphs.node_ptr.device))
-    data = replace(data, graphs=few, split=None)
+    data = replace(data, graphs=few, split=None, folder=None, undirected=None).to(device)
     settings = spec.settings.with_(steps_per_epoch=None, train_share=1.0)
     began = clock()
     whole_fit = math.nan
