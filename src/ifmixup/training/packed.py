@@ -178,10 +178,7 @@ def pack(
     columns = continuous(graphs.nodes["x"])
     class_names = getattr(dataset, "class_names", None)
     encoder = getattr(dataset, "encoder", None)
-    usual = task == "classes" and not columns
-    # The metric is part of a run, not of the data; the usual one is here because it once was.
-    more = "" if usual else f"{task} {METRICS[task][0]} {columns};"
-    fingerprint = fingerprint_of(graphs, more)
+    fingerprint = fingerprint_of(graphs, kind_of(task, columns))
     return PackedDataset(
         # a name of its own, because two lists of graphs must not share a study
         name=name or getattr(dataset, "name", None) or f"graphs-{fingerprint[:8]}",
@@ -346,6 +343,15 @@ def _split(dataset: Any) -> dict[str, Tensor] | None:
     if not isinstance(split, dict) or getattr(dataset, "_indices", None) is not None:
         return None
     return {part: torch.as_tensor(index, dtype=torch.long) for part, index in split.items()}
+
+
+def kind_of(task: str, columns: Sequence[int]) -> str:
+    """What a dataset's fingerprint depends on besides its graphs: task and continuous columns.
+
+    The metric is part of a run, not of the data; the usual one is here because it once was.
+    """
+    plain = task == "classes" and not columns
+    return "" if plain else f"{task} {METRICS[task][0]} {list(columns)};"
 
 
 def fingerprint_of(graphs: Graphs, more: str = "") -> str:
