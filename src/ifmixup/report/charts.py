@@ -28,8 +28,8 @@ from ifmixup.report.chart import (
 )
 from ifmixup.report.html import Section, notes
 from ifmixup.report.studies import ShownStudy, Studies
-from ifmixup.study.comparison import Row
 from ifmixup.study.protocols import defined
+from ifmixup.study.rows import Row
 from ifmixup.training.packed import pack
 from ifmixup.training.run import RunResult
 from ifmixup.training.task import title_of
@@ -110,9 +110,9 @@ def paired_dots(shown: ShownStudy) -> Section | None:
             label = difference_axis(shown.metric, other)
             panels.append(Panel(title, series, label, rows=list(compared), zero=True))
     about = (
-        "Each dot is a fold. The diamond is the mean, its line the 95 % interval of the corrected "
-        "t-test, for this difference alone. The verdicts are also corrected for the number of "
-        "differences."
+        "Each dot is a fold. The diamond is the mean, its line the interval of the corrected "
+        "t-test, of 95 % or more: the level of its step in Holm's correction for the number of "
+        "differences. It leaves out zero where the verdict is helps or hurts."
     )
     return _section(shown, "paired", "Fold by fold", about, panels)
 

@@ -11,7 +11,7 @@ from string import Template
 from ifmixup.errors import InputError, import_extra
 from ifmixup.paper.cells import counts_table, readings_table
 from ifmixup.paper.selection import selection_table
-from ifmixup.paper.tables import main_table, study_table
+from ifmixup.paper.tables import main_table, study_latex, study_table
 from ifmixup.report import charts
 from ifmixup.report.chart import Grid
 from ifmixup.report.explorer import explorer
@@ -131,7 +131,10 @@ def save_tables(studies: Studies, folder: Path) -> list[Path]:
     }
     for shown in studies.shown:
         made = replace(study_table(shown.comparison), title=shown.title)
-        texts |= {f"{shown.name}.md": made.markdown(), f"{shown.name}.tex": made.latex()}
+        texts |= {
+            f"{shown.name}.md": made.markdown(),
+            f"{shown.name}.tex": study_latex(shown.comparison, shown.title),
+        }
     for name, text in texts.items():
         save_text(text, folder / name)
     return [folder / name for name in texts]

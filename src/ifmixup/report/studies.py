@@ -13,8 +13,9 @@ from ifmixup.errors import InputError
 from ifmixup.paper.experiments import EXPERIMENTS, Experiment
 from ifmixup.paper.reproduce import experiment_of
 from ifmixup.report.html import slug
-from ifmixup.study.comparison import Comparison, Row
+from ifmixup.study.comparison import Comparison
 from ifmixup.study.record import Record
+from ifmixup.study.rows import Row
 from ifmixup.study.store import FILE_NAME as RUNS
 from ifmixup.study.store import Store
 from ifmixup.study.study import Study, Trial, load_studies

@@ -14,8 +14,9 @@ from ifmixup.report.chart import Grid, axis
 from ifmixup.report.charts import means
 from ifmixup.report.html import Entry, Html, Section, element, notes, table
 from ifmixup.report.studies import ShownStudy, Studies
+from ifmixup.study.comparison import WITHOUT_GRAPHS
+from ifmixup.study.numbers import metric_text
 from ifmixup.study.statistics import HELPS, HURTS
-from ifmixup.study.table import metric_text
 from ifmixup.training.task import difference_unit
 
 _FULL_TINT = 0.05  # the difference in accuracy that has the full colour
@@ -147,7 +148,12 @@ def _study_table(shown: ShownStudy) -> Html:
     titles = {"ours": f"ours, {axis(shown.metric)}"}
     head = [Entry(titles.get(name, name), _KINDS.get(name, "number")) for name in names]
     groups: dict[str, list[list[Entry]]] = {}
-    for i, line in enumerate(found):
+    for i, guess in enumerate(shown.comparison.baselines):
+        group = f"{guess.baseline.dataset}, {WITHOUT_GRAPHS}"
+        title = Entry(group, "name dataset", columns=len(columns))
+        row = [Entry(made.rows[i][j], _KINDS.get(made.head[j], "number")) for j in columns]
+        groups.setdefault(group, [[title]]).append(row)
+    for i, line in enumerate(found, start=len(shown.comparison.baselines)):
         group = f"{line.trial.dataset}, {line.trial.protocol}"
         title = Entry(group, "name dataset", columns=len(columns))
         row = []

@@ -30,7 +30,12 @@ from ifmixup.values import as_dict, as_list, decode_fields, short
 FILE_NAME = "study.json"
 FORMAT = 1
 MAX_BYTES = 200_000_000
-_LATER: dict[str, Any] = {"metrics": [], "baselines": []}  # that an older study.json has not
+_LATER: dict[str, Any] = {
+    "metrics": [],
+    "baselines": [],
+    "margin": 1.0,
+    "origins": {},
+}  # that an older study.json has not
 
 
 @dataclass(frozen=True)
@@ -157,6 +162,9 @@ class Study:
         config: The resolved options of the command that made it.
         metrics: Every metric that is shown; the first is ``metric``.
         baselines: What guesses without the graphs' structure get on the same folds.
+        margin: The largest difference that does not matter, in points, or in per cent of the
+            baseline's mean for a metric that is not a fraction.
+        origins: By the name of a trial, where its settings come from, in words.
     """
 
     name: str
@@ -167,8 +175,12 @@ class Study:
     config: Mapping[str, Any] = field(default_factory=dict, compare=False)
     metrics: tuple[str, ...] = ()
     baselines: tuple[Baseline, ...] = field(default=(), compare=False)
+    margin: float = 1.0
+    origins: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
+        if not 0 <= self.margin < math.inf:
+            raise InputError(f"The margin must be a number of at least 0; got {self.margin}.")
         object.__setattr__(self, "metrics", tuple(dict.fromkeys((self.metric, *self.metrics))))
         names = [(each.dataset, each.protocol, each.name) for each in self.trials]
         twice = next((name for name in names if names.count(name) > 1), None)
