@@ -1,5 +1,10 @@
+import os
+
 import torch
 from hypothesis import settings
+
+# No test reads what an earlier one has fitted, or writes to the user's cache, unless it says so.
+os.environ["IFMIXUP_CACHE"] = "off"
 
 # One thread a worker: tensors here are tiny, and tests run beside each other.
 torch.set_num_threads(1)

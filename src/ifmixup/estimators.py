@@ -24,7 +24,7 @@ from ifmixup.data.pyg import as_graphs
 from ifmixup.data.user_targets import labels_of, number_classes, values_of
 from ifmixup.errors import InputError, InputTypeError, unknown_name
 from ifmixup.prediction.predictor import Predictor
-from ifmixup.training.fit import epoch_bar, train
+from ifmixup.training.fit import Told, epoch_bar, train
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.settings import Settings, setting_types
 from ifmixup.training.trainer import asks_for_edge_attr
@@ -125,7 +125,7 @@ class GraphEstimator(BaseEstimator):
         # One number seeds the run, whatever kind of state was given.
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         kept, held_out = self._hold_out(targets, task, seed)
-        with epoch_bar(settings.epochs) if self.progress else nullcontext() as each_epoch:
+        with epoch_bar(settings.epochs) if self.progress else nullcontext(Told()) as told:
             trainer = train(
                 settings,
                 model.spec,
@@ -136,7 +136,7 @@ class GraphEstimator(BaseEstimator):
                 patience=self.patience if self.early_stopping else None,
                 seed=seed,
                 device=self.device,
-                each_epoch=each_epoch,
+                **told,
             )
         self.n_features_in_ = 1 if graphs[0].x.dim() == 1 else int(graphs[0].x.size(1))
         self.n_iter_ = trainer.epoch

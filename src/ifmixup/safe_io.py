@@ -37,6 +37,14 @@ def atomically(path: Path) -> Iterator[Path]:
         unfinished.unlink(missing_ok=True)
 
 
+def cache_folder() -> Path:
+    """The user's folder for what can be downloaded or computed again."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):  # the XDG specification says to ignore relative ones
+        base = os.path.expanduser("~/.cache")
+    return Path(base) / "ifmixup"
+
+
 def folder_name(name: str) -> str:
     """``name`` as the name of one folder: letters, digits and ``_ . -``, not hidden, never empty.
 

@@ -2,24 +2,31 @@
 
 import os
 import pickle
+import time
 import warnings
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 from torch_geometric.data import Batch, Data
 
 from ifmixup.augment import SMixup, SubMix, cache
-from ifmixup.augment.cache import digest, remember
+from ifmixup.augment.cache import digest, remember, saved_seconds
 from ifmixup.batch import from_batch
+
+
+def rings():
+    ring = torch.stack([torch.arange(5), (torch.arange(5) + 1) % 5])
+    data = [Data(x=torch.rand(5, 3), edge_index=ring, y=torch.tensor([n])) for n in (0, 1, 0, 1)]
+    return replace(from_batch(Batch.from_data_list(data)), index=torch.arange(4))
 
 
 @pytest.fixture
 def graphs():
-    ring = torch.stack([torch.arange(5), (torch.arange(5) + 1) % 5])
-    data = [Data(x=torch.rand(5, 3), edge_index=ring, y=torch.tensor([n])) for n in (0, 1, 0, 1)]
-    return replace(from_batch(Batch.from_data_list(data)), index=torch.arange(4))
+    return rings()
 
 
 @pytest.fixture
@@ -44,14 +51,57 @@ def get(graphs, compute, **changes):
     return remember(how.pop("method"), how.pop("options"), graphs, compute, **how)
 
 
-def test_without_a_folder_nothing_is_kept(graphs, monkeypatch, tmp_path):
-    monkeypatch.delenv(cache.VARIABLE, raising=False)
+def test_switched_off_nothing_is_kept(graphs, monkeypatch, tmp_path):
+    monkeypatch.setenv(cache.VARIABLE, "off")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     compute = Counting()
     get(graphs, compute)
     get(graphs, compute)
     assert compute.count == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_by_default_it_is_in_the_users_cache(graphs, monkeypatch, tmp_path):
+    monkeypatch.delenv(cache.VARIABLE)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    get(graphs, Counting())
+    (path,) = (tmp_path / "ifmixup" / "fits").iterdir()  # and no lock is left
+    assert path.name.startswith("any-")
+
+
+def test_without_a_home_nothing_is_kept(monkeypatch):
+    monkeypatch.delenv(cache.VARIABLE)
+    monkeypatch.setattr(cache, "cache_folder", lambda: Path("~/.cache/ifmixup"))
+    assert cache.folder() is None
+
+
+def test_how_long_it_took_is_kept(graphs, folder):
+    def slow():
+        time.sleep(0.05)
+        return {"numbers": torch.arange(3)}
+
+    with saved_seconds() as saved:
+        get(graphs, slow)
+    assert saved == []
+    with saved_seconds() as saved:
+        assert get(graphs, slow).keys() == {"numbers"}
+    assert 0.05 <= saved[0] < 10
+
+
+def test_those_who_need_the_same_at_once_compute_it_once(graphs, folder):
+    """Locks are of open files, so threads stand for processes here."""
+    compute = Counting()
+
+    def slowly():
+        time.sleep(0.2)
+        return compute()
+
+    with ThreadPoolExecutor() as pool:
+        found = [pool.submit(get, graphs, slowly) for _ in range(3)]
+    assert [each.result()["numbers"].tolist() for each in found] == [[0, 1, 2]] * 3
+    assert compute.count == 1
+    assert len(list(folder.iterdir())) == 1
 
 
 def test_the_same_is_computed_once_and_other_things_anew(graphs, folder):

@@ -11,7 +11,7 @@ from torch_geometric.data import Batch, Data
 
 from ifmixup import mix
 from ifmixup.augment import MixPlan, SMixup, matcher
-from ifmixup.augment.matcher import Matcher, Pairs, _triplets, train_matcher
+from ifmixup.augment.matcher import Matcher, Pairs, _attend, _parts, _triplets, train_matcher
 from ifmixup.augment.s_mixup import mix_edges, mix_nodes, soft_assignment
 from ifmixup.batch import from_batch
 from ifmixup.errors import InputError
@@ -275,3 +275,77 @@ def test_undirected_graphs_stay_so_to_the_last_bit():
         dense = torch.zeros(part.num_nodes, part.num_nodes)
         dense[part.edge_index[0], part.edge_index[1]] = part.edges["edge_weight"]
         assert torch.equal(dense, dense.T)
+
+
+def test_attention_against_the_formula():
+    torch.manual_seed(0)
+    h, other = torch.randn(3, 7, 4), torch.randn(3, 7, 4)
+    hidden = torch.zeros(3, 1, 7)
+    hidden[1, :, 5:] = -torch.inf
+    expected = (h @ other.mT + hidden).softmax(2) @ other
+    torch.testing.assert_close(_attend(h, other, hidden), expected)
+
+
+def rings(num_nodes: int, count: int):
+    node = torch.arange(num_nodes)
+    edges = torch.stack([torch.cat([node, (node + 1) % num_nodes])] * 2)
+    edges[1] = torch.cat([(node + 1) % num_nodes, node])
+    x = torch.eye(WIDTH)[node % WIDTH]
+    data = [Data(x=x, edge_index=edges, y=torch.eye(2)[[i % 2]]) for i in range(count)]
+    return from_batch(Batch.from_data_list(data))
+
+
+def test_gradients_are_computed_in_parts_of_bounded_size(monkeypatch):
+    triplets = torch.tensor([[0, 1, 2], [1, 0, 2], [2, 2, 2], [0, 0, 0]])
+    size = torch.tensor([10, 20, 1000])
+    monkeypatch.setattr(matcher, "TRAINED_AT_ONCE", 1100)
+    parts = [part.tolist() for part in _parts(triplets, size)]
+    assert parts == [[[0, 1, 2]], [[1, 0, 2]], [[2, 2, 2]], [[0, 0, 0]]]
+    monkeypatch.setattr(matcher, "TRAINED_AT_ONCE", 2100)
+    assert [len(part) for part in _parts(triplets, size)] == [2, 1, 1]
+
+
+def test_parts_do_not_change_what_is_learnt(monkeypatch):
+    graphs = rings(6, 12)
+    how = {"hidden_channels": 4, "num_layers": 1, "epochs": 2, "seed": 0}
+    whole = train_matcher(graphs, **how).state_dict()
+    monkeypatch.setattr(matcher, "TRAINED_AT_ONCE", 1)
+    parts = train_matcher(graphs, **how).state_dict()
+    torch.testing.assert_close(whole, parts)
+
+
+def test_the_memory_of_the_fit_grows_with_the_nodes_not_with_their_square(monkeypatch):
+    """What a step keeps for its gradients: bytes of the largest part."""
+    monkeypatch.setattr(matcher, "TRAINED_AT_ONCE", 1)  # one triplet
+
+    def kept(num_nodes: int) -> int:
+        most = now = 0
+
+        def pack(tensor):
+            nonlocal now
+            now += tensor.untyped_storage().nbytes()
+            return tensor
+
+        def after_a_part(grad):
+            nonlocal most, now
+            most, now = max(most, now), 0
+
+        made = Matcher.seeded(WIDTH, 8, 2, seed=0)
+        made.leave.bias.register_hook(after_a_part)
+        how = {"hidden_channels": 8, "num_layers": 2, "epochs": 1, "seed": 0}
+        with monkeypatch.context() as patched:
+            patched.setattr(Matcher, "seeded", staticmethod(lambda *_, **__: made))
+            with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+                train_matcher(rings(num_nodes, 4), **how)
+        return most
+
+    small, large = kept(200), kept(800)
+    assert large < 6 * small  # 16 times where it grows with the square
+
+
+def test_the_fit_tells_how_far_it_is():
+    told = []
+    method = SMixup(2, **TINY)
+    method.fit_progress = told.append
+    method.fit(rings(3, 70))
+    assert told == [pytest.approx(1 / 3), pytest.approx(2 / 3), 1.0]

@@ -554,3 +554,22 @@ def test_one_class_is_nothing_to_learn(tmp_path):
     alike = [graph for graph in load("MUTAG") if int(graph.y) == 0]
     with pytest.raises(InputError, match="of one class"):
         ifmixup.compare(alike, folder=tmp_path)
+
+
+def test_a_fold_is_fitted_once_for_all_models_and_the_table_says_how_long(tmp_path, monkeypatch):
+    monkeypatch.setenv("IFMIXUP_CACHE", str(tmp_path / "cache"))
+    small = {"matcher_channels": 4, "matcher_layers": 1, "matcher_epochs": 1}
+    models, methods = ["gcn", "gin"], ["none", "s_mixup"]
+    how = {"folder": tmp_path / "study", "engine": Here(), **small, **TINY}
+    found = ifmixup.compare("MUTAG", models, methods, **{**how, "epochs": 1, "folds": 2})
+    assert not found.failed
+    assert len(list((tmp_path / "cache").iterdir())) == 2  # one per fold
+    none, fitted = found.rows[0], found.rows[1]
+    assert none.fit_seconds is None
+    assert none.figures()["fit_seconds"] is None
+    assert found.rows[3].fit_seconds == pytest.approx(fitted.fit_seconds, rel=0.5)
+    told = f"{max(row.fit_seconds or 0 for row in found.rows):.2g} s"
+    assert f"Fitted to the training graphs of a fold in: s_mixup {told}." in found.table()
+    assert "fit per fold" in found.table("markdown")
+    again = ifmixup.compare("MUTAG", models, methods, **{**how, "epochs": 1, "folds": 2})
+    assert [row.fit_seconds for row in again.rows] == [row.fit_seconds for row in found.rows]

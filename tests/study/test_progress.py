@@ -133,3 +133,24 @@ def test_it_writes_to_the_standard_error(capsys):
 )
 def test_durations(seconds, text):
     assert duration(seconds) == text
+
+
+def test_how_far_the_fits_of_methods_are(clock):
+    file = io.StringIO()
+    first, second = done(0), done(1)
+    progress = Progress(2, epochs=2 * first.spec.settings.epochs, file=file, clock=clock)
+    with progress:
+        for found in (first, second):
+            progress.started(found.spec)
+        for share in (0.25, 0.5):
+            clock.now += 40
+            progress.fitting(first.spec, share)
+        progress.epoch(first.spec, 1)
+        clock.now += 40
+        progress.fitting(second.spec, 0.1)
+        for found in (first, second):
+            progress.finished(found)
+    lines = file.getvalue().splitlines()
+    assert lines[1] == "0/2 runs done, 2 running (fitting the method: 25%)"
+    assert lines[2] == "0/2 runs done, 2 running (fitting the method: 50%)"
+    assert lines[3].startswith("0/2 runs done, 2 running (fitting the method: 10%), ")

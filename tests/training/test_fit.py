@@ -240,9 +240,9 @@ def test_a_model_that_does_not_work_is_refused_before_training(mutag, tmp_path):
 
 def test_the_bar_shows_epoch_loss_and_metric(mutag, capsys):
     trainer = Trainer(*small(3), mutag, **ALL)
-    with epoch_bar(3) as show:
+    with epoch_bar(3) as told:
         trainer.run_epoch()
-        show(trainer)
+        told["each_epoch"](trainer)
     shown = capsys.readouterr().err
     assert "epoch 1/3" in shown
     loss, accuracy = trainer.curves["train_loss"][0], trainer.latest["test"]["accuracy"]
@@ -251,9 +251,22 @@ def test_the_bar_shows_epoch_loss_and_metric(mutag, capsys):
 
 def test_the_bar_without_graphs_to_evaluate(mutag, capsys):
     trainer = Trainer(*small(3), mutag, train=ALL["train"])
-    with epoch_bar(3) as show:
+    with epoch_bar(3) as told:
         trainer.run_epoch()
-        show(trainer)
+        told["each_epoch"](trainer)
     shown = capsys.readouterr().err
     assert f"loss {trainer.curves['train_loss'][0]:.4f}" in shown
     assert "accuracy" not in shown
+
+
+def test_the_bar_shows_how_far_the_fit_is(mutag, capsys):
+    with epoch_bar(3) as told:
+        told["each_fit"](0.42)
+    assert "fitting the method: 42%" in capsys.readouterr().err
+
+
+def test_a_fit_is_told_as_it_goes_on(mutag):
+    shares = []
+    train(*parts("gcn", "s_mixup", epochs=1), mutag, **ALL, each_fit=shares.append)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1

@@ -117,3 +117,19 @@ def test_what_is_installed():
     assert set(found) == {"ifmixup", "python", "torch", "torch_geometric"}
     assert found["torch"] == torch.__version__
     assert all(type(version) is str for version in found.values())  # a checkpoint can hold them
+
+
+def test_the_time_of_the_fit_stands_in_the_run(mutag, tmp_path, monkeypatch):
+    """Also where a fit for another model is used again."""
+    monkeypatch.setenv("IFMIXUP_CACHE", str(tmp_path))
+    of_models = []
+    for model in ("gcn", "gin"):
+        settings, *specs = parts(model, "s_mixup", epochs=1)
+        spec = replace(SPEC, settings=settings, model=specs[0], method=specs[1])
+        of_models.append(run(spec, mutag, FOLD))
+    assert len(list(tmp_path.iterdir())) == 1  # fitted once
+    first, second = (each.fit_seconds for each in of_models)
+    assert 0 < first < of_models[0].prepare_seconds
+    assert first / 2 < second < 2 * first + 1
+    assert run(SPEC, mutag, FOLD).fit_seconds is None
+    assert "fit_seconds" not in run(SPEC, mutag, FOLD).metrics

@@ -1,10 +1,12 @@
 """Expensive results of fitting a method, kept on disk by content.
 
-The cache is off unless the environment variable ``IFMIXUP_CACHE`` names a folder. A file is found
-by a digest of the method, its options, the training graphs and the seed, so that a fold is fitted
-once for all models. Files are written whole or not at all. They are not trusted: only tensors are
-loaded, and a file that is broken, or not what its name says, is computed anew. A folder that cannot
-be used costs a warning and the time to compute, nothing else.
+Files are in the folder ``fits`` of the user's cache (``~/.cache/ifmixup``), or in the folder that
+the environment variable ``IFMIXUP_CACHE`` names; ``IFMIXUP_CACHE=off`` keeps nothing. They take at
+most 2 GB together. A file is found by a digest of the method, its options, the training graphs and
+the seed: a fold is fitted once for all models, by one process while others that need the same wait.
+Files are written whole or not at all. They are not trusted: only tensors are loaded, and a file
+that is broken, or not what its name says, is computed anew. A folder that cannot be used costs a
+warning and the time to compute, nothing else.
 """
 
 from __future__ import annotations
@@ -12,28 +14,34 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 import re
 import time
 import warnings
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
 from ifmixup.graphs import Graphs
-from ifmixup.safe_io import atomically
+from ifmixup.safe_io import atomically, cache_folder
 from ifmixup.values import Plain
 
 VARIABLE = "IFMIXUP_CACHE"
-FORMAT = 1  # another number makes new files: count up when a method's fit changes
+OFF = "off"
+FORMAT = 2  # another number makes new files: count up when a method's fit changes
 MOST_BYTES = 2**31  # of all files; the least recently used ones go first
 
 _OURS = re.compile(r"[a-z_]+-[0-9a-f]{64}\.pt")
-_LEFT_OVER = re.compile(r"\.[a-z_]+-[0-9a-f]{64}\.pt\..*\.tmp")
+_LEFT_OVER = re.compile(r"\.[a-z_]+-[0-9a-f]{64}\.pt\.(.*\.tmp|lock)")
 _HOUR = 3600.0
+_SECONDS = "fit_seconds"  # beside the tensors: how long it took to compute them
+_SAVED: ContextVar[list[float] | None] = ContextVar("saved", default=None)
+_SWITCHED_OFF: ContextVar[bool] = ContextVar("switched_off", default=False)
 
 Check = Callable[[dict[str, Tensor]], bool]
 
@@ -60,18 +68,55 @@ def remember(
     Returns:
         The tensors; on the processor if they were read.
     """
-    folder = os.environ.get(VARIABLE)
-    if not folder:
+    place = folder()
+    if place is None:
         return compute()
-    path = Path(folder).expanduser() / f"{method}-{digest(method, options, graphs, seed)}.pt"
-    found = _read(path)
-    if found is not None:
-        if check is None or check(found):
-            return found
-        _warn(path, "it does not hold what its name says")
-    found = compute()
-    _write(path, found)
+    path = place / f"{method}-{digest(method, options, graphs, seed)}.pt"
+    with _alone(path):
+        found = _read(path)
+        if found is not None:
+            seconds = _pop_seconds(found)
+            if seconds is not None and (check is None or check(found)):
+                saved = _SAVED.get()
+                if saved is not None:
+                    saved.append(seconds)
+                return found
+            _warn(path, "it does not hold what its name says")
+        began = time.perf_counter()
+        found = compute()
+        took = torch.tensor(time.perf_counter() - began, dtype=torch.float64, device="cpu")
+        _write(path, {**found, _SECONDS: took})
     return found
+
+
+def folder() -> Path | None:
+    """Where files are kept; None where nothing is."""
+    named = os.environ.get(VARIABLE, "")
+    if named.lower() == OFF or _SWITCHED_OFF.get():
+        return None
+    place = Path(named).expanduser() if named else cache_folder() / "fits"
+    return place if named or place.is_absolute() else None  # a user without a home
+
+
+@contextlib.contextmanager
+def switched_off() -> Iterator[None]:
+    """Nothing is kept in the block: for a trial that is not a training."""
+    token = _SWITCHED_OFF.set(True)
+    try:
+        yield
+    finally:
+        _SWITCHED_OFF.reset(token)
+
+
+@contextlib.contextmanager
+def saved_seconds() -> Iterator[list[float]]:
+    """A list of how long what is read from the cache in the block took when it was computed."""
+    saved: list[float] = []
+    token = _SAVED.set(saved)
+    try:
+        yield saved
+    finally:
+        _SAVED.reset(token)
 
 
 def digest(method: str, options: Mapping[str, Plain], graphs: Graphs, seed: int) -> str:
@@ -92,6 +137,36 @@ def digest(method: str, options: Mapping[str, Plain], graphs: Graphs, seed: int)
         made.update(f"{name} {value.dtype} {list(value.shape)}".encode())
         made.update(value.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().data)
     return made.hexdigest()
+
+
+@contextlib.contextmanager
+def _alone(path: Path) -> Iterator[None]:
+    """Wait until no other process computes the same; where files cannot be locked, do not.
+
+    The lock of a process that is killed is free. Its file is removed in the end; a process that
+    comes at that moment at worst computes the same once more.
+    """
+    from filelock import FileLock
+
+    file = path.with_name(f".{path.name}.lock")
+    lock = FileLock(file)
+    with contextlib.suppress(OSError, NotImplementedError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            if lock.is_locked:
+                file.unlink(missing_ok=True)
+        lock.release()
+
+
+def _pop_seconds(found: dict[str, Tensor]) -> float | None:
+    """Take how long it took from among the tensors of a file; None if that is not there."""
+    value = found.pop(_SECONDS, None)
+    seconds = float(value) if value is not None and value.numel() == 1 else math.nan
+    return seconds if 0 <= seconds < math.inf else None
 
 
 def _read(path: Path) -> dict[str, Tensor] | None:
@@ -131,8 +206,9 @@ def _write(path: Path, found: dict[str, Tensor]) -> None:
     except (OSError, RuntimeError) as error:  # torch raises RuntimeError on a full disk
         reason = str(error).strip().split("\n")[0]
         warnings.warn(
-            f"The cache folder {path.parent} ({VARIABLE}) cannot be written to: {reason}. The "
-            f"training goes on, but the next one has to compute the same again.",
+            f"The cache folder {path.parent} cannot be written to: {reason}. The training goes on, "
+            f"but the next one has to compute the same again. Name another folder in the "
+            f"environment variable {VARIABLE}, or set it to {OFF}.",
             stacklevel=2,
         )
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from ifmixup.graphs import Graphs, is_one_hot, select
 
 AT_ONCE = 2**16  # places for pairs of nodes in a group, unless one pair has more
+TRAINED_AT_ONCE = 2**16  # nodes and edges of the triplets whose gradients are computed together
 
 
 @dataclass(frozen=True)
@@ -102,14 +104,24 @@ class MatchLayer(nn.Module):
 
         first, second = pairs.dense(h).chunk(2)
         to_first, to_second = pairs.hidden.chunk(2)
-        seen = torch.cat(
-            [
-                torch.baddbmm(to_second, first, second.mT).softmax(2) @ second,
-                torch.baddbmm(to_first, second, first.mT).softmax(2) @ first,
-            ]
-        )
+        seen = torch.cat([_attend(first, second, to_second), _attend(second, first, to_first)])
         apart = h - seen.flatten(0, 1).index_select(0, pairs.place)
         return h + self.leave((update + self.gather(total) + self.other(apart)).relu_())
+
+
+def _attend(h: Tensor, other: Tensor, hidden: Tensor) -> Tensor:
+    """softmax(h · otherᵀ) · other, ``[B, n, d]``, in memory that does not grow with n².
+
+    Args:
+        h: Node states ``[B, n, d]``.
+        other: Node states of the other graphs, ``[B, n, d]``.
+        hidden: −∞ where the other graph has no node, else 0, ``[B, 1, n]``.
+    """
+    values = other.unsqueeze(1)
+    mask = hidden.unsqueeze(1).expand(-1, -1, h.size(1), -1)
+    return F.scaled_dot_product_attention(
+        h.unsqueeze(1), values, values, attn_mask=mask, scale=1.0
+    ).squeeze(1)
 
 
 class Matcher(nn.Module):
@@ -174,6 +186,7 @@ def train_matcher(
     learning_rate: float = 1e-3,
     weight_decay: float = 1e-4,
     margin: float = 1.0,
+    progress: Callable[[float], None] | None = None,
 ) -> Matcher:
     r"""Train a matcher on triplets of an anchor a, a graph p like it and a graph q unlike it.
 
@@ -186,6 +199,9 @@ def train_matcher(
     classes, two random graphs are drawn: p is the one with the nearer label, q the other. Without
     labels that differ there is nothing to learn, and the matcher has its initial weights.
 
+    The loss of a step is the mean over its triplets. Its gradient is summed over parts of them with
+    at most 2¹⁶ nodes and edges, which bounds the memory whatever the batch size.
+
     Args:
         graphs: The training graphs, with label rows.
         hidden_channels: See :class:`Matcher`.
@@ -196,35 +212,61 @@ def train_matcher(
         learning_rate: Of Adam.
         weight_decay: Of Adam.
         margin: γ
+        progress: Called after each step with the share of all steps that is done.
     """
     device = graphs.node_ptr.device
     matcher = Matcher.seeded(graphs.nodes["x"].size(1), hidden_channels, num_layers, seed)
     matcher = matcher.to(device)
     y = graphs.graphs.get("y")
     rows = torch.zeros(graphs.num_graphs, 1, device="cpu") if y is None else y.cpu()
+    size = (graphs.node_counts + graphs.edge_counts).cpu()
     generator = torch.Generator().manual_seed(seed)
     with torch.enable_grad(), torch.autocast(device.type, enabled=False):
         optimizer = torch.optim.Adam(
             matcher.parameters(), lr=learning_rate, weight_decay=weight_decay
         )
-        for _ in range(epochs):
-            for triplets in _triplets(rows, generator).split(batch_size):
-                if not len(triplets):
-                    continue
-                anchor, near, far = triplets.to(device).unbind(1)
-                first, second = torch.cat([anchor, anchor]), torch.cat([near, far])
-                groups, distances = [], []
-                for group, pairs in in_groups(graphs, first, second):
-                    one, other = matcher.represent(pairs).chunk(2)
-                    groups.append(group)
-                    distances.append((one - other).square().sum(1))
-                distance = torch.cat(distances)[torch.cat(groups).argsort()]
-                to_near, to_far = distance.chunk(2)
-                loss = (margin + to_near - to_far).relu().mean()
+        for epoch in range(epochs):
+            batches = [each for each in _triplets(rows, generator).split(batch_size) if len(each)]
+            for step, triplets in enumerate(batches, start=1):
                 optimizer.zero_grad()
-                loss.backward()
+                for part in _parts(triplets, size):
+                    to_near, to_far = _distances(matcher, graphs, part.to(device))
+                    loss = (margin + to_near - to_far).relu().sum() / len(triplets)
+                    loss.backward()
                 optimizer.step()
+                if progress is not None:
+                    progress((epoch + step / len(batches)) / epochs)
     return matcher.requires_grad_(False).eval()
+
+
+def _distances(matcher: Matcher, graphs: Graphs, triplets: Tensor) -> tuple[Tensor, ...]:
+    """The squared distances from the anchors of ``triplets`` ``[T, 3]`` to both others."""
+    anchor, near, far = triplets.unbind(1)
+    first, second = torch.cat([anchor, anchor]), torch.cat([near, far])
+    groups, distances = [], []
+    for group, pairs in in_groups(graphs, first, second):
+        one, other = matcher.represent(pairs).chunk(2)
+        groups.append(group)
+        distances.append((one - other).square().sum(1))
+    return torch.cat(distances)[torch.cat(groups).argsort()].chunk(2)
+
+
+def _parts(triplets: Tensor, size: Tensor) -> Iterator[Tensor]:
+    """Triplets ``[T, 3]`` in parts of bounded size: at least one triplet, and as many as fit.
+
+    Args:
+        triplets: The triplets.
+        size: The nodes and edges of each graph.
+    """
+    anchor, near, far = size[triplets].unbind(1)
+    sizes = (2 * anchor + near + far).tolist()  # the anchor is in two pairs
+    begin = total = 0
+    for index, each in enumerate(sizes):
+        if index > begin and total + each > TRAINED_AT_ONCE:
+            yield triplets[begin:index]
+            begin, total = index, 0
+        total += each
+    yield triplets[begin:]
 
 
 def _triplets(rows: Tensor, generator: torch.Generator) -> Tensor:

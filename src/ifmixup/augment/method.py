@@ -81,6 +81,8 @@ class Method(nn.Module):
     repeated_edges: bool = False
     #: The number of epochs, where it is known; a training sets it.
     num_epochs: int | None = None
+    #: What :meth:`fit` may call with the share of its work that is done; a training sets it.
+    fit_progress: Callable[[float], None] | None = None
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -113,7 +113,9 @@ class SMixup(PairMethod):
             "s_mixup",
             {**size, "epochs": epochs},
             replace(graphs, index=None),
-            lambda: train_matcher(graphs, epochs=epochs, seed=seed, **size).state_dict(),
+            lambda: train_matcher(
+                graphs, epochs=epochs, seed=seed, progress=self.fit_progress, **size
+            ).state_dict(),
             seed=seed,
             check=lambda found: (
                 {name: value.shape for name, value in found.items()} == shapes

@@ -103,7 +103,7 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
         )
 
     try:
-        with epoch_bar(start.settings.epochs) as show:
+        with epoch_bar(start.settings.epochs) as told:
             trained = run_training(
                 start.settings,
                 start.model.spec,
@@ -117,7 +117,7 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
                 device=options.device,
                 save=options.save,
                 resume=options.resume,
-                each_epoch=show,
+                **told,
             )
     except KeyboardInterrupt:
         if options.save.exists():

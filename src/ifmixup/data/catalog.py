@@ -18,6 +18,7 @@ from torch_geometric.datasets import TUDataset
 from ifmixup.data.raw import LoadOptions
 from ifmixup.data.tu import read_tu
 from ifmixup.errors import DatasetError
+from ifmixup.safe_io import cache_folder
 
 NAMES = ("PTC_MR", "NCI109", "NCI1", "MUTAG", "ENZYMES", "PROTEINS", "IMDB-MULTI", "IMDB-BINARY")
 """The paper's eight datasets, in the order of its tables."""
@@ -86,14 +87,6 @@ def named_folders(root: PathLike | None) -> list[Path]:
         raise DatasetError(f"root must be a folder, but {root} is a file. Give its parent.")
     named = (root, os.environ.get(VARIABLE) or None)
     return [Path(folder).expanduser() for folder in named if folder is not None]
-
-
-def cache_folder() -> Path:
-    """The folder for downloads when no other is named."""
-    base = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(base):  # the XDG specification says to ignore relative ones
-        base = os.path.expanduser("~/.cache")
-    return Path(base) / "ifmixup"
 
 
 def download(name: str, root: PathLike | None = None) -> Path:

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch_geometric.data import Data
 
-from ifmixup.data.catalog import PathLike, cache_folder, named_folders
+from ifmixup.data.catalog import PathLike, named_folders
 from ifmixup.data.dataset import Skips
 from ifmixup.data.raw import LoadOptions, RawGraphs
 from ifmixup.data.targets import number_targets, target_names
 from ifmixup.data.text_files import check_lines, floats, integers, read_gzip
 from ifmixup.errors import DatasetError, InputError, MissingExtraError, unknown_name
+from ifmixup.safe_io import cache_folder
 
 PREFIX = "ogb:"  # of the names of these datasets: ogb:ogbg-molhiv
 

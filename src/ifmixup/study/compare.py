@@ -27,6 +27,7 @@ from ifmixup.study.study import Study, make_trial, save_studies
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import starting_point
 from ifmixup.training.settings import Settings
+from ifmixup.values import short
 
 DEFAULT_FOLDER = Path("ifmixup-runs")
 BASELINE = "none"
@@ -47,6 +48,7 @@ def compare(
     engine: Engine | None = None,
     workers: int | None = None,
     name: str | None = None,
+    margin: float = 1.0,
     folder: str | os.PathLike[str] | None = None,
     root: str | os.PathLike[str] | None = None,
     retry_failed: bool = False,
@@ -81,6 +83,8 @@ def compare(
         engine: Where runs execute; by default worker processes on this machine.
         workers: How many worker processes; by default one per core.
         name: What to call the study; by default the dataset's name.
+        margin: The largest difference that does not matter, in points; in per cent of the
+            baseline's mean for a metric that is not a fraction, such as RMSE.
         folder: Where the results go; by default ``ifmixup-runs/NAME``.
         root: Where the dataset lies.
         retry_failed: Run again what failed before.
@@ -110,6 +114,7 @@ def compare(
         seed=seed,
         grid=load_grid(grid),
         name=name,
+        margin=margin,
         settings=settings,
         changes=changes,
     )
@@ -144,6 +149,7 @@ def plan(
     seed: int = 0,
     grid: Grid | None = None,
     name: str | None = None,
+    margin: float = 1.0,
     settings: Settings | None = None,
     changes: dict[str, Any] | None = None,
 ) -> Study:
@@ -163,12 +169,13 @@ def plan(
     check_names([*changes, *(n for names in check_grid(grid) for n in names)], components)
     grid = without_set(grid, changes)
     baseline = next((m for m in found_methods if m.name == BASELINE), found_methods[0])
-    trials = []
+    trials, origins = [], {}
     for protocol in chosen:
         for model in found_models:
             for method in found_methods:
                 start = starting_point(data, model, method, changes, settings=settings)
                 candidates = expand(start.settings, start.model, start.method, grid)
+                origins[f"{model.name} {method.name}"] = _origin(start.origin, settings, changes)
                 against = None if method is baseline else f"{model.name} {baseline.name}"
                 trials.append(
                     make_trial(
@@ -183,7 +190,16 @@ def plan(
         metric=data.metric,
         trials=tuple(trials),
         notes=tuple(_notes(data, splits, found_methods)),
+        margin=margin,
+        origins=origins,
     )
+
+
+def _origin(origin: str, settings: Settings | None, changes: Mapping[str, Any]) -> str:
+    """Where the settings of a trial come from, in words."""
+    start = origin if settings is None else "those that were given"
+    given = ", ".join(f"{name}={short(value)}" for name, value in changes.items())
+    return f"{start}, with {given} as given" if given else start
 
 
 def _splits(

@@ -228,7 +228,7 @@ class Comparison:
         return TerminalTable(
             head,
             rows,
-            printable_lines("\n".join(notes(self.rows))),
+            printable_lines("\n".join([*notes(self.rows), *_fits(self.rows)])),
             wraps={0, *range(first_text + 1, len(head))},
             left={0, 1, *range(first_text, len(head))},
         )
@@ -251,12 +251,14 @@ class Comparison:
                 f"{row.reading.runs}" + f" ({row.failed} failed)" * bool(row.failed)
             ),
         }
+        if any(row.fit_seconds is not None for row in self.rows):
+            columns["fit per fold"] = _fit_text
         if papers:
             same = {
                 "protocol": len(self.study.protocols) < 2,
                 "± repeats": all(math.isnan(row.reading.std_over_repeats) for row in self.rows),
                 f"difference {INTERVAL}": all(row.difference is None for row in self.rows),
-                **dict.fromkeys(["last epoch", "runs", "verdict", "chosen"], True),
+                **dict.fromkeys(["last epoch", "runs", "verdict", "chosen", "fit per fold"], True),
             }
             columns = {name: text for name, text in columns.items() if not same.get(name)}
         elif not any(row.chosen_text() for row in self.rows):
@@ -320,6 +322,21 @@ def notes(rows: Sequence[Row]) -> list[str]:
                 f"defined, because all graphs are of one class there."
             )
     return said
+
+
+def _fit_text(row: Row) -> str:
+    return "" if row.fit_seconds is None else f"{row.fit_seconds:.2g} s"
+
+
+def _fits(rows: Sequence[Row]) -> list[str]:
+    """How long methods were fitted, for a table that has no room for another column."""
+    longest: dict[str, Row] = {}
+    for row in rows:
+        known = longest.setdefault(row.trial.method, row)
+        if (row.fit_seconds or 0) > (known.fit_seconds or 0):
+            longest[row.trial.method] = row
+    told = [f"{name} {_fit_text(row)}" for name, row in longest.items() if row.fit_seconds]
+    return [f"Fitted to the training graphs of a fold in: {', '.join(told)}."] if told else []
 
 
 def _protocol_note(study: Study, papers: bool) -> list[str]:

@@ -48,6 +48,7 @@ class Progress(Watcher):
         self.done = self.failed = 0
         self._epochs, self._total_epochs = 0.0, epochs
         self._running: dict[str, int] = {}
+        self._fitting: dict[str, float] = {}  # how far the fits of methods are
         self._clock, self._file = clock, file or sys.stderr
         console = Console(file=self._file)
         self._bar: Bar | None = None
@@ -78,6 +79,7 @@ class Progress(Watcher):
             self._bar.stop()
         if self.total:
             self._running.clear()
+            self._fitting.clear()
             stopped = "stopped, " if kind is not None else ""
             took = duration(self._clock() - self._began)
             self._say(f"{stopped}{self._counts()}, took {took}")
@@ -85,10 +87,18 @@ class Progress(Watcher):
     def started(self, spec: RunSpec) -> None:
         """A run begins, or begins again."""
         self._running[spec.key] = 0
+        self._fitting.pop(spec.key, None)
+        self._update()
+
+    def fitting(self, spec: RunSpec, share: float) -> None:
+        """A run has done that share of fitting its method."""
+        if spec.key in self._running:
+            self._fitting[spec.key] = share
         self._update()
 
     def epoch(self, spec: RunSpec, number: int) -> None:
         """A run has done so many epochs."""
+        self._fitting.pop(spec.key, None)
         if spec.key in self._running:
             self._running[spec.key] = number
         self._update()
@@ -96,6 +106,7 @@ class Progress(Watcher):
     def finished(self, record: Record) -> None:
         """A run has ended, well or not."""
         self._running.pop(record.key, None)
+        self._fitting.pop(record.key, None)
         self._epochs += record.spec.settings.epochs if self._total_epochs else 1
         self.failed += record.status == "failed"
         self.done += record.status == "done"
@@ -128,7 +139,9 @@ class Progress(Watcher):
             self._say(told)
 
     def _counts(self) -> str:
-        under_way = f", {len(self._running)} running" if self._running else ""
+        shares = ", ".join(f"{share:.0%}" for share in self._fitting.values())
+        fitting = f" (fitting the method: {shares})" if shares else ""
+        under_way = f", {len(self._running)} running{fitting}" if self._running else ""
         failed = f", {self.failed} failed" if self.failed else ""
         return f"{self.done}/{self.total} runs done{under_way}{failed}"
 

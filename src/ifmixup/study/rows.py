@@ -104,6 +104,13 @@ class Row:
         ]
         return [result for result in chosen if result is not None]
 
+    @property
+    def fit_seconds(self) -> float | None:
+        """How long fitting the method took per fold, on average; None where it fits nothing."""
+        found = [result.fit_seconds for result in self.chosen_results()]
+        known = [seconds for seconds in found if seconds is not None]
+        return math.fsum(known) / len(known) if known else None
+
     def chosen_text(self) -> str:
         """What was chosen of a grid: ``num_layers 3 on 7 folds, 5 on 3``; empty without one."""
         if len(self.trial.candidates) == 1:
@@ -175,6 +182,7 @@ class Row:
                 "failed": self.failed,
                 "undefined": len(self.reading.undefined),
                 "epochs": self.trial.epochs,
+                "fit_seconds": self.fit_seconds,
                 "optimistic": self.reading.optimistic,
                 "chosen": self.chosen_text() or None,
             }

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -45,6 +45,7 @@ def train(
     save: Path | None = None,
     resume: bool = False,
     each_epoch: Callable[[Trainer], None] | None = None,
+    each_fit: Callable[[float], None] | None = None,
 ) -> Trainer:
     """Train a model; with ``save`` it survives being stopped at any moment.
 
@@ -61,6 +62,7 @@ def train(
         resume: Go on from the checkpoint at ``save``, if there is one; the result is the same as
             without the interruption.
         each_epoch: Called after each epoch.
+        each_fit: Called with the share of the method's fit that is done, as that goes on.
     """
     best = _best_weights(data, validation, patience)
     settings = with_edge_attr(settings, model, data)  # a saved model says what it reads
@@ -88,6 +90,7 @@ def train(
             validation=validation,
             test=test,
             seed=seed,
+            each_fit=each_fit,
         )
         if resume and save is not None and save.exists():
             _resume(save, about, trainer, best)
@@ -194,9 +197,16 @@ def _identity(values: Any) -> Any:
     return {"class": name, "code": values.get("source"), **values["options"]}
 
 
+class Told(TypedDict, total=False):
+    """What :func:`train` calls while it goes on."""
+
+    each_epoch: Callable[[Trainer], None]
+    each_fit: Callable[[float], None]
+
+
 @contextmanager
-def epoch_bar(epochs: int) -> Iterator[Callable[[Trainer], None]]:
-    """A progress bar on stderr; the function that it gives is called after each epoch."""
+def epoch_bar(epochs: int) -> Iterator[Told]:
+    """A progress bar on stderr; it gives what :func:`train` calls."""
     with Progress(
         TextColumn("epoch {task.completed:.0f}/{task.total:.0f}"),
         BarColumn(),
@@ -213,4 +223,7 @@ def epoch_bar(epochs: int) -> Iterator[Callable[[Trainer], None]]:
                 text += f"  {part} {title_of(metric)} {measured[metric]:.3f}"
             progress.update(task, completed=trainer.epoch, figures=text)
 
-        yield show
+        def show_fit(share: float) -> None:
+            progress.update(task, figures=f"fitting the method: {share:.0%}")
+
+        yield {"each_epoch": show, "each_fit": show_fit}

@@ -8,7 +8,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from ifmixup.augment import Method
+from ifmixup.augment import Method, cache
 from ifmixup.batch import from_batch, to_batch
 from ifmixup.components import ClassSpec, foreign
 from ifmixup.errors import ComponentError
@@ -32,7 +32,7 @@ def preflight(settings: Settings, model: ClassSpec, method: ClassSpec, data: Pac
     few = select(data.graphs, _few(data).to(data.graphs.node_ptr.device))
     data = replace(data, graphs=few, split=None)
     train = torch.arange(len(data))
-    with reproducible():
+    with reproducible(), cache.switched_off():
         short = settings.with_(steps_per_epoch=1, batch_size=min(settings.batch_size, _GRAPHS))
         trainer = Trainer(short, model, method, data, train=train, test=train[:2])
         _check_signature(trainer, model)

@@ -34,7 +34,8 @@ class RunResult:
             (:func:`~ifmixup.training.metrics.all_metrics`): ``accuracy``, ``f1_macro``, ``nll``
             and so on; with validation graphs also ``chosen_accuracy`` and so on, at the epoch that
             validation chose, and for classes ``temperature``, ``scaled_nll`` and ``scaled_ece``,
-            after the last epoch with the temperature that fits the validation graphs best.
+            after the last epoch with the temperature that fits the validation graphs best. Where
+            the method was fitted to the training graphs also ``fit_seconds``.
         seconds: The time of training and evaluating.
         prepare_seconds: The part of it that went into cutting and augmenting batches.
     """
@@ -49,6 +50,15 @@ class RunResult:
         """What the curves show, such as ``accuracy`` or ``mae``."""
         return metric_of(self.curves)
 
+    @property
+    def fit_seconds(self) -> float | None:
+        """How long the method's fit to the training graphs took; None where it fits nothing.
+
+        What came from the cache counts with the time that it took to compute, which ``seconds``
+        does not include.
+        """
+        return self.metrics.get("fit_seconds")
+
 
 def run(
     spec: RunSpec,
@@ -57,13 +67,15 @@ def run(
     *,
     device: str = "cpu",
     each_epoch: Callable[[int], None] | None = None,
+    each_fit: Callable[[float], None] | None = None,
 ) -> RunResult:
     """Train on one fold and measure; random state and threads are left as they were found.
 
     On a CPU the same spec gives the same numbers, bit for bit. A GPU adds in an order of its own.
 
     The device is as for :func:`~ifmixup.training.fit.train`. After each epoch ``each_epoch`` is
-    called with the number of epochs done.
+    called with the number of epochs done; while the method is fitted ``each_fit`` is called with
+    the share that is done.
     """
     with reproducible():
         trainer = Trainer(
@@ -73,6 +85,7 @@ def run(
             data.to(choose_device(device)),
             **{part: fold.indices(part) for part in ("train", "validation", "test")},
             seed=spec.run_seed,
+            each_fit=each_fit,
         )
         chosen: tuple[Score, Predictions] | None = None
         while trainer.epoch < spec.settings.epochs:
@@ -92,6 +105,7 @@ def run(
             **last,
             **{f"chosen_{name}": value for name, value in at_best.items()},
             **scaled,
+            **({} if trainer.fit_seconds is None else {"fit_seconds": trainer.fit_seconds}),
         },
         seconds=trainer.seconds,
         prepare_seconds=trainer.prepare_seconds,

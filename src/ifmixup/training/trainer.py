@@ -6,7 +6,7 @@ import copy
 import inspect
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 
 from ifmixup.augment import Method
+from ifmixup.augment.cache import saved_seconds
 from ifmixup.components import ClassSpec, build, find_class, foreign, user_code
 from ifmixup.errors import InputError, TrainingError
 from ifmixup.graphs import Graphs, cut, is_undirected, select
@@ -48,6 +49,11 @@ class Trainer:
         validation: The graphs that may choose an epoch; may be empty.
         test: The graphs to judge on; may be empty.
         seed: Seeds the weights, the order of the graphs, dropout and the method.
+        each_fit: Called with the share of the method's fit that is done, as that goes on.
+
+    Attributes:
+        fit_seconds: How long the method's fit took, now or when it was put into the cache; None for
+            a method that fits nothing.
     """
 
     def __init__(
@@ -61,6 +67,7 @@ class Trainer:
         validation: Tensor | None = None,
         test: Tensor | None = None,
         seed: int = 0,
+        each_fit: Callable[[float], None] | None = None,
     ) -> None:
         device = data.graphs.node_ptr.device
         settings = with_edge_attr(settings, model, data)
@@ -99,7 +106,7 @@ class Trainer:
         with user_code(f"{method.class_name}.fit", type(self.method)):
             # A method is given the training graphs and nothing else, whatever it overrides.
             self.graphs = self.method._prepare(select(self.data.graphs, self.train))
-            self.method.fit(self.graphs, seed=seed)
+            self.fit_seconds = self._fit(seed, each_fit)
         # What a method estimates before the first epoch counts as preparing.
         self.seconds = self.prepare_seconds = time.perf_counter() - began
         self.training_model = GraphsModel(
@@ -207,6 +214,17 @@ class Trainer:
             torch.get_device_module(device).set_rng_state(state["device"])
         for name in _MEASURED:
             setattr(self, name, copy.deepcopy(state[name]))
+
+    def _fit(self, seed: int, each_fit: Callable[[float], None] | None) -> float | None:
+        """Fit the method to the training graphs; how long that took, now or earlier."""
+        if type(self.method).fit is Method.fit:
+            return None
+        began = time.perf_counter()
+        self.method.fit_progress = each_fit
+        with saved_seconds() as saved:
+            self.method.fit(self.graphs, seed=seed)
+        self.method.fit_progress = None
+        return time.perf_counter() - began + sum(saved)
 
     @property
     def _foreign(self) -> type:

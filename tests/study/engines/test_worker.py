@@ -19,13 +19,13 @@ from pathlib import Path
 os.write(1, b"half a line while importing")
 from ifmixup.study.engines import worker
 
-def noisy(message, data, each_epoch):
+def noisy(message, data, *told):
     print('{"result": "from print"}', flush=True)
     os.write(1, b'{"result": "from write"}')
     os.system("echo '{}'")
     assert sys.stdin.read() == ""
     sys.__stdout__.write("still in a buffer")
-    return perform(message, data, each_epoch)
+    return perform(message, data, *told)
 
 perform, worker.perform = worker.perform, noisy
 worker.SECONDS_BETWEEN_EPOCHS = 0

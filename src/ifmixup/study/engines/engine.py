@@ -25,6 +25,9 @@ class Watcher:
     def started(self, spec: RunSpec) -> None:
         """A run has begun, maybe once more after its worker was lost."""
 
+    def fitting(self, spec: RunSpec, share: float) -> None:
+        """A run has done that share of fitting its method; not every step is told."""
+
     def epoch(self, spec: RunSpec, number: int) -> None:
         """A run has done so many epochs; not every epoch is told."""
 
@@ -54,7 +57,10 @@ def order(task: Task, device: str) -> Message:
 
 
 def perform(
-    message: Message, data: PackedDataset, each_epoch: Callable[[int], None] | None = None
+    message: Message,
+    data: PackedDataset,
+    each_epoch: Callable[[int], None] | None = None,
+    each_fit: Callable[[float], None] | None = None,
 ) -> Message:
     """Do what an :func:`order` says; the answer is a result, or the error that was raised."""
     answer: Message = {"host": socket.gethostname(), "versions": versions()}
@@ -66,7 +72,8 @@ def perform(
             for each, cls in zip(foreigners, classes, strict=True):
                 adopt(each, cls)
         fold = Fold.of(message["fold"])
-        result = run(spec, data, fold, device=message["device"], each_epoch=each_epoch)
+        device = message["device"]
+        result = run(spec, data, fold, device=device, each_epoch=each_epoch, each_fit=each_fit)
     except BaseException as error:  # a run may fail in any way, and the next one has to go on
         return {**answer, "error": str(error), "kind": type(error).__name__}
     return {**answer, "result": vars(result)}

@@ -141,10 +141,13 @@ class Crew:
             self.failed_starts = 0
         elif worker.index is not None:
             spec = self.tasks[worker.index][0]
-            if "epoch" not in message:
+            if "epoch" in message:
+                self.watcher.epoch(spec, message["epoch"])
+            elif "fit" in message:
+                self.watcher.fitting(spec, message["fit"])
+            else:
                 worker.index = None
                 return outcome(spec, message)
-            self.watcher.epoch(spec, message["epoch"])
         return None
 
     def _replace(self, worker: WorkerProcess) -> Record | None:

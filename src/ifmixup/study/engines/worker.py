@@ -39,21 +39,28 @@ def main(data_file: Path) -> None:
     _say(answers, {"ready": True})
     while True:
         message = json.loads(waiting.get())
-        _say(answers, perform(message, data, _Epochs(answers)))
+        far = _HowFar(answers)
+        _say(answers, perform(message, data, far.epoch, far.fit))
 
 
-class _Epochs:
-    """Tells the number of epochs done, but not too often."""
+class _HowFar:
+    """Tells the number of epochs done and the share of a fit, but not too often."""
 
     def __init__(self, answers: TextIO) -> None:
         self.answers = answers
         self.told = time.monotonic()
 
-    def __call__(self, number: int) -> None:
+    def epoch(self, number: int) -> None:
+        self._tell({"epoch": number})
+
+    def fit(self, share: float) -> None:
+        self._tell({"fit": share})
+
+    def _tell(self, message: Message) -> None:
         now = time.monotonic()
         if now - self.told >= SECONDS_BETWEEN_EPOCHS:
             self.told = now
-            _say(self.answers, {"epoch": number})
+            _say(self.answers, message)
 
 
 def _take_streams() -> tuple[TextIO, TextIO]:
