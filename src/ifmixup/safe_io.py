@@ -8,6 +8,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from ifmixup.errors import DatasetError, InputError
+
+VARIABLE = "IFMIXUP_MAX_BYTES"
+
 _IN_NAMES = "_.-"
 _LONGEST_NAME = 100  # characters; file systems have a limit
 
@@ -35,6 +39,28 @@ def atomically(path: Path) -> Iterator[Path]:
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+def max_bytes(usual: int) -> int:
+    """How many bytes a part of an untrusted file may have in memory: what is ``usual`` for it, or
+    the number in the environment variable ``IFMIXUP_MAX_BYTES``.
+    """
+    text = os.environ.get(VARIABLE, "").strip()
+    if not text:
+        return usual
+    if not text.isdecimal() or len(text) > 18:
+        raise InputError(f"{VARIABLE} must be a number of bytes, such as {usual}; got {text!r}.")
+    return int(text)
+
+
+def check_size(what: str, size: int, usual: int) -> None:
+    """Refuse what is too large to be read, before it is read; the message says how to allow it."""
+    most = max_bytes(usual)
+    if size > most:
+        raise DatasetError(
+            f"{what} holds {size} bytes, more than the {most} allowed. If you trust it, set the "
+            f"environment variable {VARIABLE} to a larger number."
+        )
 
 
 def cache_folder() -> Path:

@@ -159,7 +159,7 @@ def test_what_cannot_be_learned():
 
 def test_features_that_would_fill_the_memory():
     wide = FeatureEncoder((Column("x[0]", tuple(range(100_000))),))
-    with pytest.raises(InputError, match="10000 x 100000 entries, more than the 536870912 allowed"):
+    with pytest.raises(InputError, match="10000 x 100000 entries, more than the 201326592 allowed"):
         wide.transform([Data(x=torch.zeros(10_000, 1, dtype=torch.long), edge_index=EDGES)])
 
 

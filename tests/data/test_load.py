@@ -8,7 +8,7 @@ import torch
 from torch_geometric.data import Data
 
 import ifmixup.data
-from ifmixup.data import NAMES, FeatureEncoder, load, molecules
+from ifmixup.data import NAMES, FeatureEncoder, load, smiles
 from ifmixup.data.dataset import GraphDataset, Skipped
 from ifmixup.data.load import read_in_parts
 from ifmixup.errors import DatasetError, InputError, InputTypeError
@@ -151,7 +151,7 @@ def test_what_comes_too_late_for_a_dataset(option, message):
 
 @pytest.mark.parametrize("source", [3, None, iter([])])
 def test_what_is_no_source(source):
-    with pytest.raises(InputTypeError, match="a PyG dataset or a list of graphs, not a"):
+    with pytest.raises(InputTypeError, match="a DataFrame or a list of SMILES, not a"):
         load(source)
 
 
@@ -240,13 +240,13 @@ def test_rows_are_counted_without_an_identifier(table):
 
 def test_no_more_is_read_than_asked_for(table, monkeypatch):
     read = []
-    original = molecules._graph
+    original = smiles._molecule
 
-    def counted(chem, smiles):
-        read.append(smiles)
-        return original(chem, smiles)
+    def counted(chem, text):
+        read.append(text)
+        return original(chem, text)
 
-    monkeypatch.setattr(molecules, "_graph", counted)
+    monkeypatch.setattr(smiles, "_molecule", counted)
     parts = read_in_parts(table, 2)
     next(parts)
     assert len(read) == 2

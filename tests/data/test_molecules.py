@@ -1,5 +1,4 @@
 import gzip
-import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -9,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ifmixup.data import load
-from ifmixup.data.dataset import NoGraphError, Skipped
-from ifmixup.data.molecules import smiles_reader, table_name, table_source
-from ifmixup.errors import DatasetError, IfmixupError, MissingExtraError
+from ifmixup.data.dataset import Skipped
+from ifmixup.data.molecules import table_name, table_source
+from ifmixup.errors import DatasetError, IfmixupError, InputError
 
 TEXT = """id,smiles,label,solubility,toxic,bitter
 a,CCO,yes,0.5,1,
@@ -56,7 +55,7 @@ def test_names(tmp_path):
 
 
 def test_classes(csv):
-    dataset = load(f"{csv}:smiles:label")
+    dataset = load(f"{csv}:smiles:label", features="element")
     assert repr(dataset) == "molecules-label(3)"
     assert (dataset.task, dataset.metric) == ("classes", "accuracy")
     assert dataset.class_names == ["no", "yes"]
@@ -132,7 +131,7 @@ def test_strict_stops(csv):
 
 
 def test_prediction_uses_what_training_saw(csv, tmp_path):
-    encoder = load(csv).encoder
+    encoder = load(csv, features="element").encoder
     new = tmp_path / "new.csv"
     new.write_text("Smiles\nO\nN#C\nCC\n")
     with pytest.warns(UserWarning, match=r"element 'N' \(1x\)") as caught:
@@ -151,10 +150,13 @@ def test_prediction_uses_what_training_saw(csv, tmp_path):
 def test_molecules_without_any_bond(tmp_path):
     path = tmp_path / "m.csv"
     path.write_text("smiles,label\nC,a\n[Na+].[Cl-],b\n")
-    dataset = load(path)
+    dataset = load(path, features="element")
     assert dataset.num_edge_features == 0
     assert [graph.num_edges for graph in dataset] == [0, 0]
     assert dataset[1].x.tolist() == [[0, 0, 1], [0, 1, 0]]
+    assert [column.name for column in load(path).encoder.edges] == [
+        "bond", "stereo", "conjugated", "ring"
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -206,52 +208,29 @@ def test_of_columns_that_differ_in_case_the_exact_one(tmp_path):
     assert len(load(path)) == 2
 
 
-@pytest.fixture(scope="module")
-def read():
-    with smiles_reader() as reader:
-        yield reader
+def test_standard_features_are_the_default_and_of_molecules_only(csv):
+    standard, element = load(csv), load(csv, features="element")
+    names = standard.encoder.feature_names
+    assert [column.name for column in standard.encoder.nodes] == [
+        "element", "degree", "charge", "hydrogens", "chirality", "hybridisation", "aromatic",
+        "ring", "mass",
+    ]  # fmt: skip
+    assert names[:2] == element.encoder.feature_names == ["element=C", "element=O"]
+    for one, other in zip(standard, element, strict=True):
+        assert torch.equal(one.x[:, :2], other.x)
+        assert torch.equal(one.edge_attr[:, :2], other.edge_attr)  # aromatic, single
+        assert torch.equal(one.x[:, -1], 0.12011 * other.x[:, 0] + 0.15999 * other.x[:, 1])
+    with pytest.raises(InputError, match="Unknown features 'all'"):
+        load(csv, features="all")
+    with pytest.raises(InputError, match="features='element' is for molecules"):
+        load("MUTAG", features="element")
 
 
-def test_carbon_dioxide_written_out(read):
-    graph = read("O=C=O")
-    assert graph.num_nodes == 3
-    assert graph.node_kinds == [("O",), ("C",), ("O",)]
-    assert graph.edge_index.tolist() == [[0, 1, 1, 2], [1, 0, 2, 1]]
-    assert graph.edge_kinds == [("double",)] * 4
-    assert graph.is_undirected()
-
-
-def test_bonds(read):
-    assert set(read("c1ccccc1C#N").edge_kinds) == {("aromatic",), ("single",), ("triple",)}
-
-
-@pytest.mark.parametrize(("smiles", "atoms"), [("C", ["C"]), ("[Na+].[Cl-]", ["Na", "Cl"])])
-def test_without_bonds(read, smiles, atoms):
-    graph = read(smiles)
-    assert graph.edge_index.shape == (2, 0)
-    assert graph.edge_kinds == []
-    assert graph.node_kinds == [(atom,) for atom in atoms]
-
-
-@pytest.mark.parametrize(
-    ("smiles", "reason"),
-    [
-        ("XX", "not SMILES"),
-        ("C1CC", "not SMILES"),
-        ("C(C)(C)(C)(C)C", "Explicit valence for atom # 0 C, 5, is greater than permitted"),
-        ("c1cccc1", "Can't kekulize mol"),
-        ("", "no SMILES"),
-        ("  ", "no SMILES"),
-        ("C" * 10_001, "longer than the 10000 characters"),
-    ],
-)
-def test_what_is_no_molecule_says_why_and_nothing_on_stderr(read, capfd, smiles, reason):
-    with pytest.raises(NoGraphError, match=reason):
-        read(smiles)
-    assert capfd.readouterr().err == ""
-
-
-def test_without_rdkit(monkeypatch):
-    monkeypatch.setitem(sys.modules, "rdkit.Chem", None)
-    with pytest.raises(MissingExtraError, match=r"ifmixup\[chem\]"), smiles_reader():
-        pass
+def test_an_encoder_says_which_features_are_read(csv, tmp_path):
+    new = tmp_path / "new.csv"
+    new.write_text("smiles\nCCO\n")
+    for features in ("standard", "element"):
+        trained = load(csv, features=features)
+        found = load(new, encoder=trained.encoder, labelled=False)
+        assert torch.equal(found[0].x, trained[0].x)
+        assert torch.equal(found[0].edge_attr, trained[0].edge_attr)

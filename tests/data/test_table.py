@@ -100,11 +100,20 @@ def test_bounds(tmp_path, monkeypatch):
     with pytest.raises(DatasetError, match="more than the 50 rows allowed"):
         list(table.rows([0]))
     monkeypatch.setattr(module, "MAX_BYTES", 100)
-    with pytest.raises(DatasetError, match="more than the 100 bytes of text allowed"):
+    with pytest.raises(DatasetError, match="more than the 100 allowed"):
         list(table.rows([0]))
     pq.write_table(pa.table({"a": list(range(1000))}), tmp_path / "m.parquet")
     with pytest.raises(DatasetError, match="more than the 100 allowed"):
         Table(tmp_path / "m.parquet")
+
+
+@pytest.mark.parametrize("name", ["m.csv", "m.csv.gz"])
+def test_blank_lines_without_end(tmp_path, name):
+    few = write(tmp_path / name, "a,b\n" + "\n" * module.MAX_BLANK + "1,2\n")
+    assert [row.cells for row in few.rows([0])] == [["1"]]
+    many = write(tmp_path / name, "a,b\n" + " \n\r\n" * module.MAX_BLANK + "1,2\n")
+    with pytest.raises(DatasetError, match=r"more than 10000 blank lines in a row\."):
+        list(many.rows([0]))
 
 
 def parquet(path, **columns):
@@ -146,7 +155,7 @@ def test_a_small_parquet_that_unfolds(tmp_path, monkeypatch):
     assert repeated[-1] == ["s", "n"]  # a text that stands there often is in memory once
     assert (tmp_path / "m.parquet").stat().st_size < 100_000
     monkeypatch.setattr(module, "MAX_BYTES", 2_000_000)
-    with pytest.raises(DatasetError, match="more than the 2000000 bytes of text allowed"):
+    with pytest.raises(DatasetError, match="more than the 2000000 allowed"):
         list(table.rows([0]))
     monkeypatch.setattr(module, "MAX_LINE", 999)
     with pytest.raises(DatasetError, match="row 1: a cell of more than 999 characters"):

@@ -31,12 +31,39 @@ def test_classes(cells, names, y):
     assert found.y.dtype == torch.int64
 
 
-def test_many_whole_numbers_are_values_unless_the_user_says_so():
-    cells = column(*(str(i) for i in range(21)))
+def test_whole_numbers_that_may_be_classes_or_values_are_asked_about():
+    cells = column(*(str(i) for i in range(101)))
     assert read_targets(cells, ["n"]).task == "values"
     assert read_targets(cells[:20], ["n"]).task == "classes"
-    found = read_targets(cells, ["n"], task="classes")
+    assert read_targets(cells[1:21], ["n"]).task == "classes"
+    assert read_targets(column("7", "3", "7"), ["n"]).task == "classes"
+    for several in (cells[:21], cells[:100], cells[2:5], column("0", "1", "3")):
+        with pytest.raises(DatasetError, match=r"'n' holds \d+ different whole numbers"):
+            read_targets(several, ["n"])
+        assert read_targets(several, ["n"], task="values").task == "values"
+    found = read_targets(cells[:21], ["n"], task="classes")
     assert found.names == [str(i) for i in range(21)]
+
+
+def test_the_question_says_what_was_found_and_what_decides():
+    cells = column(*(str(7 * (i % 88)) for i in range(642)))
+    with pytest.raises(DatasetError) as caught:
+        read_targets(cells, ["counts"])
+    assert str(caught.value) == (
+        "'counts' holds 88 different whole numbers (0, 7, 14, ..., 609) in 642 rows. Are they "
+        "classes or values? Say which: task='values' (--task values) predicts a number, "
+        "task='classes' (--task classes) one of 88 classes."
+    )
+
+
+def test_integers_of_graphs_are_classes_where_they_count_from_0_or_are_few():
+    def rows(*numbers):
+        return [torch.tensor([number]) for number in numbers]
+
+    assert infer_task(rows(*range(88))) == "classes"
+    assert infer_task(rows(-1, 5, 30)) == "classes"
+    with pytest.raises(DatasetError, match="'size' holds 88 different whole numbers"):
+        infer_task(rows(*range(10, 98)), name="size")
 
 
 def test_values():
@@ -151,7 +178,7 @@ def test_the_task_is_what_y_looks_like(targets, task):
     [
         ([[0.0], [1.0], [NAN]], "classes"),
         ([[float(i)] for i in range(20)], "classes"),
-        ([[float(i)] for i in range(21)], "values"),
+        ([[float(i)] for i in range(101)], "values"),
         ([[0.5], [1.0]], "values"),
         ([[0.0, 1.0], [1.0, NAN]], "labels"),
         ([[0.0, 2.0]], "values"),

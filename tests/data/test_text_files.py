@@ -1,3 +1,4 @@
+import resource
 import struct
 import tempfile
 import zipfile
@@ -12,7 +13,7 @@ import ifmixup.data
 from ifmixup.data.raw import LoadOptions
 from ifmixup.data.text_files import TextFile, floats, integers, read_files, require
 from ifmixup.data.tu import read_tu
-from ifmixup.errors import DatasetError
+from ifmixup.errors import DatasetError, InputError
 
 
 def contents(files):
@@ -61,13 +62,46 @@ def test_a_path_that_leaves_the_folder_is_refused(tmp_path, tiny, write_zip, mem
 def test_a_bomb_is_refused_before_it_is_read(tmp_path, monkeypatch, tiny, write_folder, write_zip):
     size = sum(map(len, tiny.values()))
     path, folder = write_zip(tmp_path / "TINY.zip", tiny), write_folder(tmp_path / "folder", tiny)
+    monkeypatch.setattr("ifmixup.data.text_files.BYTES_PER_LINE", 1)
     monkeypatch.setattr("ifmixup.data.text_files.MAX_BYTES", size)
     read_files(path, "TINY")
     read_files(folder, "TINY")
     monkeypatch.setattr("ifmixup.data.text_files.MAX_BYTES", size - 1)
     for source in (path, folder):
-        with pytest.raises(DatasetError, match=f"{size} bytes of text, more than the {size - 1}"):
+        with pytest.raises(
+            DatasetError, match=f"{size} bytes, more than the {size - 1} allowed. .*IFMIXUP_MAX_BY"
+        ):
             read_files(source, "TINY")
+    monkeypatch.setenv("IFMIXUP_MAX_BYTES", str(size))
+    read_files(path, "TINY")
+    monkeypatch.setenv("IFMIXUP_MAX_BYTES", "much")
+    with pytest.raises(InputError, match=r"must be a number of bytes, such as .*; got 'much'"):
+        read_files(path, "TINY")
+
+
+def test_short_lines_count_as_what_they_take_in_memory(tmp_path, monkeypatch, tiny, write_zip):
+    lines = sum(text.count("\n") for text in tiny.values())
+    path = write_zip(tmp_path / "TINY.zip", tiny)
+    monkeypatch.setattr("ifmixup.data.text_files.MAX_BYTES", 16 * lines)
+    read_files(path, "TINY")
+    monkeypatch.setattr("ifmixup.data.text_files.MAX_BYTES", 16 * lines - 1)
+    with pytest.raises(DatasetError, match="with 16 for each short line, holds"):
+        read_files(path, "TINY")
+
+
+def test_a_small_zip_of_many_nodes_takes_little_memory(tmp_path):
+    """400 MB of node lines in 1 MB: it was 18 GB of memory."""
+    with zipfile.ZipFile(tmp_path / "BOMB.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        for part in ("graph_indicator", "node_labels"):
+            with archive.open(f"BOMB_{part}.txt", "w") as member:
+                for _ in range(200):
+                    member.write(b"1\n" * 2**19)
+        archive.writestr("BOMB_A.txt", "1, 2\n")
+    assert (tmp_path / "BOMB.zip").stat().st_size < 2**20
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(DatasetError, match=r"holds 419430405 bytes, .* IFMIXUP_MAX_BYTES"):
+        read_files(tmp_path / "BOMB.zip", "BOMB")
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # kilobytes
 
 
 def test_a_member_that_lies_about_its_size(tmp_path, write_zip):

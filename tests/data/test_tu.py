@@ -199,7 +199,7 @@ def test_broken_attributes(tiny, text, message):
 
 def test_degrees_that_would_fill_the_memory(monkeypatch, tiny):
     del tiny["node_labels"], tiny["edge_labels"]
-    monkeypatch.setattr("ifmixup.data.tu.MAX_ENTRIES", 20)
+    monkeypatch.setattr("ifmixup.data.encoder.MAX_ENTRIES", 20)
     with pytest.raises(DatasetError, match="7 x 3 entries are more than the 20 allowed"):
         parsed(tiny)
 

@@ -19,7 +19,6 @@ import os
 import re
 import time
 import warnings
-import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from pathlib import Path
@@ -29,6 +28,7 @@ from torch import Tensor
 
 from ifmixup.graphs import Graphs
 from ifmixup.safe_io import atomically, cache_folder
+from ifmixup.tensor_files import load_tensors
 from ifmixup.values import Plain
 
 VARIABLE = "IFMIXUP_CACHE"
@@ -172,11 +172,9 @@ def _pop_seconds(found: dict[str, Tensor]) -> float | None:
 def _read(path: Path) -> dict[str, Tensor] | None:
     """The tensors of a file; None if it is not there or cannot be used."""
     try:
-        size = path.stat().st_size
-        with zipfile.ZipFile(path) as archive:  # torch.save does not compress
-            if size > MOST_BYTES or sum(each.file_size for each in archive.infolist()) > size:
-                raise ValueError("it is larger than a file of this cache can be")
-        found = torch.load(path, map_location="cpu", weights_only=True)
+        if path.stat().st_size > MOST_BYTES:
+            raise ValueError("it is larger than a file of this cache can be")
+        found = load_tensors(path)
         if not isinstance(found, dict) or not all(
             isinstance(name, str) and _is_plain(value) for name, value in found.items()
         ):

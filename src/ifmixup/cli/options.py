@@ -89,6 +89,8 @@ class SourceOptions:
         task: classes, labels (several yes-or-no) or values (numbers).
         metric: accuracy, roc_auc, average_precision or mae.
         strict: Stop at the first line that cannot be used instead of skipping it.
+        features: What is read of molecules: standard (atoms and bonds as chemprop and OGB read
+            them) or element (elements and bond orders, with which mixing is lossless).
     """
 
     smiles: Annotated[str | None, default("by name")] = None
@@ -97,6 +99,7 @@ class SourceOptions:
     task: Annotated[str | None, default("as the labels look")] = None
     metric: Annotated[str | None, default("the usual one of the task")] = None
     strict: bool = False
+    features: Annotated[str | None, default("standard")] = None
 
     def load(self, source: str, root: Path | None = None, **known: Any) -> GraphDataset:
         """The graphs of a SOURCE; ``known`` is what :func:`ifmixup.data.load` takes besides."""

@@ -16,9 +16,10 @@ from torch_geometric.data import Data
 
 from ifmixup.edges import shape_of
 from ifmixup.errors import InputError
+from ifmixup.safe_io import VARIABLE, max_bytes
 from ifmixup.values import listed, short
 
-MAX_ENTRIES = 512 * 1024**2  # of a feature matrix: one absurd column must not fill the memory
+MAX_ENTRIES = 192 * 1024**2  # of a feature matrix: one absurd column must not fill the memory
 DEGREE = "(degree)"  # the column of graphs without node data; users may have a "degree"
 TENSOR = {"node": "x", "edge": "edge_attr"}  # where a graph keeps its features
 
@@ -153,6 +154,11 @@ class FeatureEncoder:
             ) from error
 
 
+def max_entries() -> int:
+    """How many numbers a feature matrix may have."""
+    return max_bytes(4 * MAX_ENTRIES) // 4
+
+
 def _plain(columns: tuple[Column, ...] | None) -> list[dict[str, Any]] | None:
     if columns is None:
         return None
@@ -168,6 +174,8 @@ def _columns_of(
     if given is None:
         return None
     names = names or [f"{TENSOR[level]}[{i}]" for i in range(len(given))]
+    if not any(len(column) for column in given):  # as of molecules without any bond
+        given = [[] for _ in names]
     if len(names) != len(given):
         raise InputError(f"{len(names)} names were given for {len(given)} columns: {names}.")
     return tuple(Column(name, _kinds(column)) for name, column in zip(names, given, strict=True))
@@ -194,10 +202,11 @@ def _encode(
             f"The graphs have {len(given) or 'no'} columns of {TENSOR[level]}, but the encoder was "
             f"learned on {len(columns)}: {', '.join(column.name for column in columns)}."
         )
-    if rows * width > MAX_ENTRIES:
+    if rows * width > max_entries():
         raise InputError(
-            f"{TENSOR[level]} would have {rows} x {width} entries, more than the {MAX_ENTRIES} "
-            "allowed. Leave out integer columns that are not categories, or make them floats."
+            f"{TENSOR[level]} would have {rows} x {width} entries, more than the {max_entries()} "
+            "allowed. Leave out integer columns that are not categories, or make them floats. "
+            f"The environment variable {VARIABLE}, 4 for each entry, allows more."
         )
     floats = [one for one in given if isinstance(one, Tensor) and one.is_floating_point()]
     tensors = [value for graph in graphs[:1] for _, value in graph if isinstance(value, Tensor)]
@@ -209,7 +218,7 @@ def _encode(
         start += column.width
     # Copies, not views: saving or sending one graph must not take all others with it.
     for graph, part in zip(graphs, out.split(counts), strict=True):
-        graph[TENSOR[level]] = part.clone()
+        graph[TENSOR[level]] = part.clone() if len(graphs) > 1 else part
         graph[f"{level}_kinds"] = None  # PyG removes it
 
 

@@ -14,6 +14,7 @@ from ifmixup.data.networkx import read_networkx, target_cells
 from ifmixup.data.raw import LoadOptions, RawGraphs
 from ifmixup.data.table import Table
 from ifmixup.errors import DatasetError, import_extra
+from ifmixup.safe_io import check_size, max_bytes
 
 MAX_FILE = 100 * 1024**2  # bytes of one graph
 MAX_BYTES = 2 * 1024**3  # of all files of a folder
@@ -32,9 +33,7 @@ def read_graph_files(folder: Path, options: LoadOptions) -> RawGraphs:
     graphs; a graph without the attribute that identifies it has its file's name without the ending.
     """
     files = graph_files(folder)
-    total = sum(path.stat().st_size for path in files)
-    if total > MAX_BYTES:
-        raise DatasetError(f"{folder} holds {total} bytes, more than the {MAX_BYTES} allowed.")
+    check_size(str(folder), sum(path.stat().st_size for path in files), MAX_BYTES)
     skips = Skips(str(folder), options.strict)
     graphs, read, lines = [], [], []
     for line, path in enumerate(files, 1):
@@ -67,11 +66,13 @@ def _read(path: Path) -> Any:
     """The NetworkX graph in a file."""
     try:
         with path.open("rb") as stream:
-            content = stream.read(MAX_FILE + 1)
+            content = stream.read(max_bytes(MAX_FILE) + 1)
     except OSError as error:
         raise NoGraphError(f"it cannot be read: {error}") from error
-    if len(content) > MAX_FILE:
-        raise NoGraphError(f"more than the {MAX_FILE} bytes allowed")
+    try:
+        check_size("it", len(content), MAX_FILE)
+    except DatasetError as error:
+        raise NoGraphError(str(error)) from error
     return _READERS[path.suffix.lower()](content)
 
 

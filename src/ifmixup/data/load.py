@@ -15,6 +15,7 @@ from torch_geometric.data import Data, Dataset
 from ifmixup.data.catalog import NAMES, PathLike, canonical, check_name, download, find, is_name
 from ifmixup.data.dataset import GraphDataset, Skips, check_metric, check_task
 from ifmixup.data.encoder import FeatureEncoder
+from ifmixup.data.frames import Frame, is_frame, is_smiles
 from ifmixup.data.graph_files import graph_files, read_graph_files
 from ifmixup.data.molecules import molecules_in, read_molecules, table_source
 from ifmixup.data.networkx import from_networkx, is_networkx
@@ -22,6 +23,7 @@ from ifmixup.data.ogb import PREFIX, read_ogb
 from ifmixup.data.pyg import from_pyg
 from ifmixup.data.raw import LoadOptions, assemble
 from ifmixup.data.saved_graphs import read_saved
+from ifmixup.data.smiles import check_features
 from ifmixup.data.table import Table
 from ifmixup.data.tu import read_tu, tu_in
 from ifmixup.errors import DatasetError, InputError, InputTypeError
@@ -50,17 +52,18 @@ class Part:
 
 
 def load(
-    source: PathLike | Dataset | Sequence[Any],
+    source: Any,
     root: PathLike | None = None,
     *,
     smiles: str | None = None,
-    label: str | None = None,
+    label: Any = None,
     identifier: str | None = None,
     task: str | None = None,
     metric: str | None = None,
     strict: bool = False,
     encoder: FeatureEncoder | None = None,
     labelled: bool = True,
+    features: str | None = None,
     columns: str | Sequence[str] = (),
 ) -> GraphDataset:
     """Load graphs from a source, whose kind is found out.
@@ -77,6 +80,8 @@ def load(
     a PyG dataset, a list of ``Data``         see :func:`from_pyg`
     a :class:`GraphDataset`                   itself, with another metric or without its labels
     a list of NetworkX graphs                 see :func:`from_networkx`
+    a DataFrame                               molecules, as in a table
+    a list or a Series of SMILES              molecules; ``label=`` are their labels
     ========================================  ====================================================
 
     A name is looked for in ``root``, in the folder that the environment variable ``IFMIXUP_DATA``
@@ -93,13 +98,17 @@ def load(
         root: A folder in which names are looked for first, and to download to.
         smiles: The column of a table that holds SMILES.
         label: The column of a table, or several separated by commas, that holds the labels; for
-            graphs the attribute that holds them.
+            graphs the attribute that holds them; for a list of SMILES the labels themselves, one
+            (or one row) for each.
         identifier: The column, or the attribute of graphs, that identifies a graph.
         task: ``"classes"``, ``"labels"`` or ``"values"``; by default what the labels look like.
         metric: How predictions are judged; by default the usual metric of the task.
         strict: Stop at the first line that cannot be used instead of skipping it.
         encoder: The encoder of the training graphs, at prediction.
         labelled: Whether there are labels. Without, graphs have no ``y``.
+        features: What is read of molecules: ``"standard"`` (the default; see
+            :func:`~ifmixup.data.smiles.smiles_reader`) or ``"element"``, with which mixing is
+            lossless. With an ``encoder`` it is what the encoder was learned on.
         columns: Other columns of a table, or attributes of graphs, to keep in
             ``dataset.rows.columns``, such as the one that says which part a molecule is in.
 
@@ -110,8 +119,22 @@ def load(
         >>> load("MUTAG")
         MUTAG(188)
     """
+    in_memory = is_frame(source) or is_smiles(source)
+    table = None if not isinstance(source, str | os.PathLike) else table_source(os.fspath(source))
+    if features is not None:
+        check_features(features)
+        if not in_memory and table is None:
+            raise InputError(
+                f"features={features!r} is for molecules in a table or as SMILES; the features of "
+                "other graphs are their own."
+            )
+    own = label if label is None or isinstance(label, str) else "label"
     kept = (columns,) if isinstance(columns, str) else tuple(columns)
-    options = LoadOptions(label, identifier, task, metric, strict, encoder, labelled, kept)
+    options = LoadOptions(own, identifier, task, metric, strict, encoder, labelled, kept)
+    if in_memory:
+        return _from_memory(source, label, smiles, options, features)
+    if own is not label:
+        raise InputTypeError("label takes the name of a column or attribute, not labels.")
     if not isinstance(source, str | os.PathLike):
         return _from_python(source, options)
     text = os.fspath(source)
@@ -120,11 +143,10 @@ def load(
     if text.startswith(PREFIX):
         _check_no_columns(text, options)
         return assemble(read_ogb(text.removeprefix(PREFIX), root, options), options)
-    table = table_source(text)
     if table is not None:
         options = replace(options, label=label or table[2])
-        raw = read_molecules(Path(table[0]).expanduser(), smiles or table[1], options)
-        return assemble(raw, options)
+        opened = Table(Path(table[0]).expanduser())
+        return assemble(read_molecules(opened, smiles or table[1], options, features), options)
     path = Path(text).expanduser()
     if text.lower().endswith(".pt"):
         return from_pyg(read_saved(path), name=path.stem, **vars(options))
@@ -164,7 +186,8 @@ def read_in_parts(
     table = table_source(source)
     used = None
     if table is not None:
-        rows = _table_rows(Path(table[0]).expanduser(), smiles or table[1], identifier, strict)
+        path, column = Path(table[0]).expanduser(), smiles or table[1]
+        rows = _table_rows(path, column, identifier, strict, check_features(None, encoder))
     else:
         dataset = load(
             source, root, identifier=identifier, strict=strict, encoder=encoder, labelled=False
@@ -179,13 +202,29 @@ def read_in_parts(
         )
 
 
+def _from_memory(
+    source: Any, label: Any, smiles: str | None, options: LoadOptions, features: str | None
+) -> GraphDataset:
+    """A DataFrame or a list of SMILES."""
+    labels = None if isinstance(label, str) or not options.labelled else label
+    if labels is None and options.labelled and is_smiles(source):
+        raise InputError(
+            "A list of SMILES has no labels. Give them with label=, one for each, or load it with "
+            "labelled=False."
+        )
+    table = Frame(source, labels)
+    if labels is not None:
+        options = replace(options, label=",".join(table.labels))
+    return assemble(read_molecules(table, smiles, options, features), options)
+
+
 def _from_python(source: Any, options: LoadOptions) -> GraphDataset:
     if isinstance(source, GraphDataset) and options.encoder in (None, source.encoder):
         return _loaded(source, options)
     if not isinstance(source, Sequence | Dataset):
         raise InputTypeError(
-            f"load takes a name, a path, a PyG dataset or a list of graphs, not a "
-            f"{type(source).__name__}."
+            f"load takes a name, a path, a PyG dataset, a list of graphs, a DataFrame or a list of "
+            f"SMILES, not a {type(source).__name__}."
         )
     of_networkx = [] if isinstance(source, Dataset) else [is_networkx(each) for each in source]
     if not any(of_networkx):
@@ -256,9 +295,9 @@ def _check_no_columns(source: str, options: LoadOptions) -> None:
 
 
 def _table_rows(
-    path: Path, smiles: str | None, identifier: str | None, strict: bool
+    path: Path, smiles: str | None, identifier: str | None, strict: bool, features: str
 ) -> Iterator[_Row]:
-    for row, name, found in molecules_in(Table(path), smiles, identifier):
+    for row, name, found in molecules_in(Table(path), smiles, identifier, features=features):
         if isinstance(found, str):
             Skips(str(path), strict).add(row.line, row.cells[0], found)
         yield name, found

@@ -173,7 +173,7 @@ def _targets(graphs: Sequence[Data], label: str, task: str | None) -> Targets:
                 f"{len(rows[-1])}. One row of the same length for each graph is needed."
             )
     names = target_names(label, len(rows[0]))
-    return number_targets(torch.stack(numbers), names, task or infer_task(rows))
+    return number_targets(torch.stack(numbers), names, task or infer_task(rows, name=label))
 
 
 def _identifier(graph: Data, key: str) -> str:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pickle
 import zipfile
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -17,12 +16,14 @@ from torch_geometric.data.storage import GlobalStorage
 
 from ifmixup.data.dataset import GraphDataset
 from ifmixup.errors import DatasetError
+from ifmixup.safe_io import check_size, printable
+from ifmixup.tensor_files import load_tensors
 
-MAX_BYTES = 8 * 1024**3  # of a file, unpacked
+MAX_BYTES = 8 * 1024**3  # of a file
 MAX_SHARED = 1024**3  # how many more bytes than the file graphs that share tensors may hold
 
-# The parts of a Data, which PyG does not declare safe itself: classes that only hold values.
-_SAFE = [DataEdgeAttr, DataTensorAttr, GlobalStorage]
+# A Data and its parts: classes that only hold values.
+_SAFE = (Data, DataEdgeAttr, DataTensorAttr, GlobalStorage)
 
 _HOW = (
     "Save the graphs as a plain list, torch.save(list(dataset), 'graphs.pt'), or with "
@@ -33,29 +34,25 @@ _HOW = (
 def read_saved(path: Path) -> Sequence[Data]:
     """The graphs of a file: a list of ``Data``, or the output of ``InMemoryDataset.save``.
 
-    Only tensors, plain values and PyG's own ``Data`` are loaded (``weights_only=True``); a file
-    that needs more is refused.
+    Only tensors, plain values and PyG's own ``Data`` are loaded; a file that needs more is refused
+    (:mod:`ifmixup.tensor_files`).
     """
     if not path.is_file():
         raise DatasetError(f"There is no file {path}.")
+    size = path.stat().st_size
+    check_size(str(path), size, MAX_BYTES)
     try:
-        with zipfile.ZipFile(path) as archive:
-            size = sum(member.file_size for member in archive.infolist())
-    except (OSError, zipfile.BadZipFile) as error:
-        raise DatasetError(f"{path} is not a file of torch.save ({error}). {_HOW}") from error
-    if size > MAX_BYTES:
-        raise DatasetError(f"{path} holds {size} bytes, more than the {MAX_BYTES} allowed.")
-    try:
-        with _allowed():
-            found = torch.load(path, map_location="cpu", weights_only=True)
-    except pickle.UnpicklingError as error:
+        found = load_tensors(path, _SAFE)
+    except UnpicklingError as error:
         raise DatasetError(
             f"{path} is refused: it needs more than tensors and PyG's Data, which could run "
-            f"anything on this machine. {_HOW}"
+            f"anything on this machine or fill its memory ({printable(error)}). {_HOW}"
         ) from error
+    except zipfile.BadZipFile as error:
+        raise DatasetError(f"{path} is not a file of torch.save ({error}). {_HOW}") from error
     # A damaged file makes torch raise RuntimeError, ValueError, KeyError, AttributeError, ...
     except Exception as error:
-        raise DatasetError(f"{path} cannot be read ({error}). {_HOW}") from error
+        raise DatasetError(f"{path} cannot be read ({printable(error)}). {_HOW}") from error
     try:
         # Before anything is computed with a tensor that is not as large as it claims.
         for tensor in _tensors(found):
@@ -88,14 +85,6 @@ def is_stored(tensor: Tensor) -> bool:
     if tensor.layout != torch.strided or tensor.device.type == "meta":
         return False
     return tensor.untyped_storage().nbytes() >= tensor.numel() * tensor.element_size()
-
-
-def _allowed() -> AbstractContextManager[None]:
-    """Allows the parts of PyG's ``Data`` to be loaded, and nothing else."""
-    if hasattr(torch.serialization, "safe_globals"):
-        return torch.serialization.safe_globals(_SAFE)
-    torch.serialization.add_safe_globals(_SAFE)  # torch 2.4 has no other way
-    return nullcontext()
 
 
 def _graphs(found: Any, path: Path) -> list[Data]:

@@ -14,13 +14,15 @@ from decimal import Decimal
 from pathlib import Path
 from typing import IO, Any
 
-from ifmixup.errors import DatasetError, import_extra
+from ifmixup.errors import DatasetError, IfmixupError, import_extra
+from ifmixup.safe_io import check_size, max_bytes
 from ifmixup.values import listed
 
 # The largest table.
 MAX_BYTES = 2 * 1024**3  # of text, unpacked
 MAX_ROWS = 5_000_000
 MAX_LINE = 1024**2  # characters of a line, or of a cell of a Parquet file
+MAX_BLANK = 10_000  # blank lines in a row
 MAX_COLUMNS = 10_000  # of a Parquet file; those of a CSV file stand in one line
 
 _AT_ONCE = 1000  # rows of a Parquet file
@@ -113,7 +115,7 @@ class Table:
         """Whatever a damaged file makes a reader raise becomes an error of ours."""
         try:
             yield
-        except DatasetError:
+        except IfmixupError:
             raise
         except UnicodeDecodeError as error:
             raise DatasetError(
@@ -136,10 +138,7 @@ class Table:
             file = parquet.ParquetFile(self.path, read_dictionary=list(texts))
             groups = range(file.metadata.num_row_groups)
             size = sum(file.metadata.row_group(i).total_byte_size for i in groups)
-        if size > MAX_BYTES:
-            raise DatasetError(
-                f"{self.path} holds {size} bytes, more than the {MAX_BYTES} allowed."
-            )
+        check_size(str(self.path), size, MAX_BYTES)
         return file
 
     def _parquet_rows(self, indices: Sequence[int]) -> Iterator[Row]:
@@ -162,8 +161,7 @@ class Table:
                     line += 1
                     cells = [self._cell(column[at].as_py(), line) for column in columns]
                     total += sum(map(len, cells))
-                    if total > MAX_BYTES:
-                        raise _too_large(self.path)
+                    check_size(f"The text of {self.path}, so far,", total, MAX_BYTES)
                     yield Row(line, cells)
 
     def _cell(self, value: object, line: int) -> str:
@@ -200,15 +198,17 @@ def cell_text(value: object) -> str:
 
 def _lines(stream: Iterable[str], path: Path) -> Iterator[str]:
     """The lines of a text; an error if a line, or all of them, are too long."""
-    total = 0
+    total = blank = 0
+    most = max_bytes(MAX_BYTES)
     while line := stream.readline(MAX_LINE + 1):  # type: ignore[attr-defined]
         total += len(line)
+        blank = 0 if line.strip() else blank + 1
         if len(line) > MAX_LINE:
             raise DatasetError(f"{path} has a line of more than {MAX_LINE} characters.")
-        if total > MAX_BYTES:
-            raise _too_large(path)
+        if blank > MAX_BLANK:
+            raise DatasetError(
+                f"{path} has more than {MAX_BLANK} blank lines in a row. Is it a table?"
+            )
+        if total > most:
+            check_size(f"The text of {path}, so far,", total, MAX_BYTES)
         yield line
-
-
-def _too_large(path: Path) -> DatasetError:
-    return DatasetError(f"{path} holds more than the {MAX_BYTES} bytes of text allowed.")

@@ -13,7 +13,8 @@ from ifmixup.data.dataset import check_task
 from ifmixup.data.text_files import NUMBER
 from ifmixup.errors import DatasetError, InputError
 
-FEW = 20  # in text, one column of up to so many different integers holds classes, else values
+FEW = 20  # up to so many consecutive integers in one column are classes
+MANY = 100  # in text, more different integers than these are values
 MAX_CLASSES = 1000  # more are a wrong column, such as one of names
 MISSING = frozenset(("", "NA", "N/A", "n/a", "NULL", "null", "NaN", "nan", "None", "<NA>", "#N/A"))
 """Texts that stand for an unknown label, as in pandas."""
@@ -28,13 +29,20 @@ class Targets:
     names: list[str]  # of the classes, or of the T columns
 
 
-def infer_task(targets: Tensor | Sequence[Tensor | None], *, from_text: bool = False) -> str:
+def infer_task(
+    targets: Tensor | Sequence[Tensor | None], *, from_text: bool = False, name: str = "y"
+) -> str:
     """The task that targets look like.
 
     One integer per graph is a class. Otherwise numbers that are all 0, 1 or NaN are labels, and
     others are values. ``targets`` are the ``y`` of each graph, None where there is none, or all of
     them, ``[N, T]``. Text does not tell integers from floats: if the numbers are ``from_text``, one
-    column of at most 20 different integers holds classes.
+    column of two different integers, or of at most 20 that count from 0 or 1, holds classes, and
+    one of more than 100 holds values.
+
+    Raises:
+        DatasetError: For one column of integers that may be either: between these in text, and for
+            more than 20 different integers that do not count from 0 otherwise. The user is asked.
     """
     if isinstance(targets, Tensor):
         given, widths = [targets], {targets.size(1)}
@@ -43,13 +51,36 @@ def infer_task(targets: Tensor | Sequence[Tensor | None], *, from_text: bool = F
         widths = {y.numel() for y in given} or {1}
     known = torch.cat([torch.empty(0), *(y.detach().flatten().cpu().double() for y in given)])
     known = known[~known.isnan()]
-    if 1 in widths:  # where graphs differ, those with more than one have no class
-        classes = not any(y.is_floating_point() for y in given)
-        if from_text:
-            classes = len(known.unique()) <= FEW and bool((known == known.round()).all())
-        if classes:
+    whole = not any(y.is_floating_point() for y in given)
+    if from_text:
+        whole = bool((known == known.round()).all())
+    if 1 in widths and whole:  # where graphs differ, those with more than one have no class
+        distinct = known.unique()
+        if _are_classes(distinct, from_text):
             return "classes"
+        if not from_text or len(distinct) <= MANY:
+            raise _ask(name, distinct, len(known))
     return "labels" if bool(((known == 0) | (known == 1)).all()) else "values"
+
+
+def _are_classes(distinct: Tensor, from_text: bool) -> bool:
+    """Whether different integers, sorted, are classes without doubt."""
+    count = len(distinct)
+    if count <= (2 if from_text else FEW):
+        return True
+    start = float(distinct[0])
+    counts_up = start in (0, 1) and float(distinct[-1]) == start + count - 1
+    return counts_up and (count <= FEW or (not from_text and start == 0))
+
+
+def _ask(name: str, distinct: Tensor, rows: int) -> DatasetError:
+    shown = ", ".join(_number(value) for value in distinct[:3].tolist())
+    return DatasetError(
+        f"{name!r} holds {len(distinct)} different whole numbers ({shown}, ..., "
+        f"{_number(float(distinct[-1]))}) in {rows} rows. Are they classes or values? Say which: "
+        f"task='values' (--task values) predicts a number, task='classes' (--task classes) one of "
+        f"{len(distinct)} classes."
+    )
 
 
 def as_target(y: Tensor, task: str, index: int) -> Tensor:
@@ -100,7 +131,8 @@ def read_targets(
     texts = [(i, j) for i, row in enumerate(rows) for j, value in enumerate(row) if value is None]
     if not texts:
         numbers = torch.tensor(rows, dtype=torch.float64).view(len(rows), len(names))
-        return number_targets(numbers, names, task or infer_task(numbers, from_text=True), lines)
+        task = task or infer_task(numbers, from_text=True, name=names[0])
+        return number_targets(numbers, names, task, lines)
     row, column = texts[0]
     cell = f"{_cell(names[column], row, lines)}: {cells[row][column]!r} is not a number"
     if len(names) > 1 or task in ("labels", "values"):
@@ -112,7 +144,7 @@ def read_targets(
     if task is None:  # a column of text, or one of values with a few typing errors?
         numbers = torch.tensor([row for row in rows if row[0] is not None], dtype=torch.float64)
         numbers = numbers[~numbers.isnan()].view(-1, 1)
-        if len(numbers) > 9 * len(texts) and infer_task(numbers, from_text=True) == "values":
+        if len(numbers) > 9 * len(texts) and len(numbers.unique()) > FEW:
             raise DatasetError(
                 f"{cell}, but nearly all others are. Correct it or leave the cell empty; or give "
                 "the task 'classes'."

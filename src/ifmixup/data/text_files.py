@@ -14,17 +14,20 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ifmixup.errors import DatasetError
+from ifmixup.errors import DatasetError, IfmixupError
+from ifmixup.safe_io import check_size, max_bytes
 from ifmixup.values import short
 
-MAX_BYTES = 2 * 1024**3  # of text in one TU dataset
-MAX_GZIP = 4 * 1024**3  # bytes of text in one gzip file, unpacked
+MAX_BYTES = 256 * 1024**2  # of text in one TU dataset
+MAX_GZIP = 1024**3  # bytes of text in one gzip file, unpacked
+BYTES_PER_LINE = 16  # a line counts as at least so many: the shortest one becomes two numbers
 LARGEST = 2**53  # integers up to here are exact in the 64-bit floats that the text is read as
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _PARTS = ("A", "graph_indicator", "graph_labels", "node_labels", "edge_labels", "node_attributes")
@@ -55,7 +58,7 @@ def read_files(path: Path, name: str) -> dict[str, TextFile]:
             return _read(members, path)
         with zipfile.ZipFile(path) as archive:
             return _read(_members(archive, path, name), path)
-    except DatasetError:
+    except IfmixupError:
         raise
     # A damaged zip makes zipfile and its decompressors raise nearly anything: BadZipFile,
     # zlib.error, EOFError, struct.error, NotImplementedError, UnicodeDecodeError, ...
@@ -70,12 +73,16 @@ def read_gzip(path: Path) -> TextFile:
     """The unpacked content of a ``.gz`` file."""
     try:
         with gzip.open(path) as stream:
-            content = stream.read(MAX_GZIP + 1)
+            content = stream.read(max_bytes(MAX_GZIP) + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise DatasetError(f"{path} cannot be read ({error}).") from error
-    if len(content) > MAX_GZIP:
-        raise DatasetError(f"{path} holds more than the {MAX_GZIP} bytes allowed.")
+    check_size(str(path), _size(content), MAX_GZIP)
     return TextFile(str(path), content)
+
+
+def _size(content: bytes) -> int:
+    """The bytes of a text, where a line is never less than what it takes in memory."""
+    return max(len(content), content.count(b"\n") * BYTES_PER_LINE)
 
 
 def floats(file: TextFile, columns: int | None = None) -> NDArray[np.float64]:
@@ -83,15 +90,14 @@ def floats(file: TextFile, columns: int | None = None) -> NDArray[np.float64]:
 
     Each line must be ``columns`` finite numbers, by default as many as the first line has.
     """
-    text = _text(file)
-    if not text:
+    if not file.content.strip():
         raise DatasetError(f"{file.where} is empty.")
     try:
-        values = np.loadtxt(io.StringIO(text), delimiter=",", comments=None, ndmin=2)
+        values = np.loadtxt(_lines(file), delimiter=",", comments=None, ndmin=2)
     except ValueError as error:
-        raise _broken_line(file, text, columns) from error
+        raise _broken_line(file, columns) from error
     if columns is not None and values.shape[1] != columns:
-        raise _broken_line(file, text, columns)
+        raise _broken_line(file, columns)
     require(file, np.isfinite(values), lambda row: f"{values[row].tolist()} is not finite")
     return values
 
@@ -112,8 +118,8 @@ def require(file: TextFile, good: NDArray[np.bool_], problem: Callable[[int], st
     if not good.all():
         row = int(np.nonzero(~good)[0][0])
         # NumPy skips empty lines, so the line of a row is found by counting the others.
-        lines = [n for n, line in enumerate(_text(file).split("\n"), 1) if line]
-        raise DatasetError(f"{file.where}, line {lines[row]}: {problem(row)}.")
+        lines = (n for n, line in enumerate(_lines(file), 1) if line.rstrip("\n"))
+        raise DatasetError(f"{file.where}, line {next(islice(lines, row, None))}: {problem(row)}.")
 
 
 def check_lines(where: object, found: int, expected: int, each: str) -> None:
@@ -122,15 +128,16 @@ def check_lines(where: object, found: int, expected: int, each: str) -> None:
         raise DatasetError(f"{where} has {found} lines, expected {expected}: one for each {each}.")
 
 
-def _text(file: TextFile) -> str:
-    """The text up to its last number, with Unix line ends."""
-    text = file.content.decode("ascii", errors="replace").rstrip()
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+def _lines(file: TextFile) -> TextIO:
+    """The lines up to the last number, with Unix line ends, as a stream: no copy of all text."""
+    content = io.BytesIO(file.content.rstrip())
+    return io.TextIOWrapper(content, "ascii", errors="replace", newline=None)
 
 
-def _broken_line(file: TextFile, text: str, columns: int | None) -> DatasetError:
+def _broken_line(file: TextFile, columns: int | None) -> DatasetError:
     """The error for the first broken line, looked for only when NumPy has failed."""
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, text in enumerate(_lines(file), 1):
+        line = text.rstrip("\n")
         if not line:
             continue
         fields = [field.strip() for field in line.split(",")]
@@ -166,16 +173,14 @@ def _members(archive: zipfile.ZipFile, path: Path, name: str) -> dict[str, _Memb
 def _read(members: dict[str, _Member], path: Path) -> dict[str, TextFile]:
     if "node_labels" in members:  # node attributes are then not used
         members.pop("node_attributes", None)
-    total = sum(size for _, size, _ in members.values())
-    if total > MAX_BYTES:
-        raise DatasetError(
-            f"{path} is refused: it holds {total} bytes of text, more than the {MAX_BYTES} allowed."
-        )
-    files = {}
+    check_size(str(path), sum(size for _, size, _ in members.values()), MAX_BYTES)
+    files, total = {}, 0
     for part, (where, size, opened) in members.items():
         with opened() as stream:
             content = stream.read(size + 1)  # the announced bytes, which are within the limit
         if len(content) != size:
             raise DatasetError(f"{where} does not have the {size} bytes that it announces.")
+        total += _size(content)
+        check_size(f"{path}, with {BYTES_PER_LINE} for each short line,", total, MAX_BYTES)
         files[part] = TextFile(where, content)
     return files

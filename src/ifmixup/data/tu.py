@@ -15,10 +15,11 @@ from torch_geometric.data import Data
 from torch_geometric.utils import coalesce, cumsum, degree, remove_self_loops
 
 from ifmixup.data.dataset import GraphDataset
-from ifmixup.data.encoder import DEGREE, MAX_ENTRIES, Column, FeatureEncoder
+from ifmixup.data.encoder import DEGREE, Column, FeatureEncoder, max_entries
 from ifmixup.data.raw import LoadOptions
 from ifmixup.data.text_files import TextFile, check_lines, floats, integers, read_files, require
 from ifmixup.errors import DatasetError, InputError
+from ifmixup.safe_io import VARIABLE
 from ifmixup.values import listed
 
 Files = Mapping[str, TextFile]
@@ -44,7 +45,7 @@ def tu_in(path: Path) -> tuple[Path, str] | None:
         try:
             with zipfile.ZipFile(path) as archive:
                 members = archive.namelist()
-        except (OSError, zipfile.BadZipFile) as error:
+        except Exception as error:  # of a damaged zip, nearly any
             raise DatasetError(f"{path} is not a zip that can be read ({error}).") from error
         matches = [re.fullmatch(r"(?:[^/]+/)?([^/]+)_A\.txt", member) for member in members]
         names = [match[1] for match in matches if match is not None]
@@ -197,9 +198,10 @@ def _labels(
 
 def _column(values: Tensor, name: str, first: int, file: TextFile) -> Column:
     width = int(values.max()) - first + 1
-    if len(values) * width > MAX_ENTRIES:
+    if len(values) * width > max_entries():
         raise DatasetError(
             f"{file.where}: one-hot features of {len(values)} x {width} entries are more than the "
-            f"{MAX_ENTRIES} allowed. Make smaller features of your own with PyG's TUDataset."
+            f"{max_entries()} allowed. Make smaller features of your own with PyG's TUDataset, or "
+            f"set the environment variable {VARIABLE} to a larger number, 4 for each entry."
         )
     return Column(name, tuple(range(first, first + width)))

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import pickle
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
 
 from ifmixup.errors import CheckpointError
-from ifmixup.safe_io import atomically
+from ifmixup.safe_io import atomically, printable
+from ifmixup.tensor_files import load_tensors
+from ifmixup.values import short
 
 FORMAT, VERSION = "ifmixup-checkpoint", 4
 
@@ -43,15 +44,6 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
         torch.save(content, stream)
 
 
-def _check_size(path: Path) -> None:
-    """Check that a file unpacks to no more than its own size: ``torch.save`` does not compress."""
-    with zipfile.ZipFile(path) as archive:
-        members = archive.infolist()
-    compressed = any(member.compress_type != zipfile.ZIP_STORED for member in members)
-    if compressed or sum(member.file_size for member in members) > path.stat().st_size:
-        raise CheckpointError("it is compressed, which checkpoints are not.")
-
-
 def load_checkpoint(path: Path) -> Checkpoint:
     """Read a checkpoint. The file is not trusted: only tensors and plain values are loaded.
 
@@ -59,25 +51,27 @@ def load_checkpoint(path: Path) -> Checkpoint:
         CheckpointError: If the file is missing, not a checkpoint of ifmixup, or of another version.
     """
     try:
-        _check_size(path)
-        content = torch.load(path, map_location="cpu", weights_only=True)
+        content = load_tensors(path)
     except FileNotFoundError as error:
         raise CheckpointError(f"There is no checkpoint {path}.") from error
-    except pickle.UnpicklingError as error:  # torch's advice in it is to trust the file
+    except UnpicklingError as error:
         raise CheckpointError(
             f"{path} is not a checkpoint of ifmixup: it holds more than tensors and plain values, "
-            f"which is not loaded. Is it a file of graphs, or of another program?"
+            f"which is not loaded ({printable(error)}). Is it a file of graphs, or of another "
+            f"program?"
         ) from error
     # Of a file that is something else, the unpickler may raise nearly any error.
     except Exception as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise CheckpointError(f"{path} is not a checkpoint of ifmixup: {reason}") from error
+        raise CheckpointError(
+            f"{path} is not a checkpoint of ifmixup: {printable(reason)}"
+        ) from error
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise CheckpointError(f"{path} is not a checkpoint of ifmixup, but holds something else.")
     if content.get("version") != VERSION:
         raise CheckpointError(
-            f"{path} is a checkpoint of version {content.get('version')}; this ifmixup reads "
-            f"version {VERSION}. Install the version that wrote it."
+            f"{path} is a checkpoint of version {short(content.get('version'))}; this ifmixup "
+            f"reads version {VERSION}. Install the version that wrote it."
         )
     about, state = content.get("about"), content.get("state")
     if not isinstance(about, dict) or not isinstance(state, dict):
