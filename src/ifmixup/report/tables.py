@@ -10,7 +10,7 @@ from typing import Any
 
 from ifmixup.paper.dataset_table import HEAD, NOTE, dataset_rows
 from ifmixup.paper.tables import Effect, effects, lines, study_table
-from ifmixup.report.chart import Grid, axis
+from ifmixup.report.chart import Grid
 from ifmixup.report.charts import means
 from ifmixup.report.html import Entry, Html, Section, element, notes, table
 from ifmixup.report.studies import ShownStudy, Studies
@@ -21,7 +21,14 @@ from ifmixup.training.task import difference_unit
 
 _FULL_TINT = 0.05  # the difference in accuracy that has the full colour
 _MOST_SENTENCES = 12  # more are folded up
-_KINDS = {"variant": "name", "model": "name", "method": "", "runs x epochs": "number faint"}
+_KINDS = {
+    "variant": "name",
+    "model": "name",
+    "method": "",
+    "runs x epochs": "number faint",
+    "verdict": "words",
+    "chosen": "words",
+}
 _SUMMARY = ("protocol", "datasets", "mean difference", "helps", "hurts", "against")
 _ABOUT = (
     "Helps and hurts count the datasets where a paired t-test, corrected for folds that share "
@@ -54,7 +61,7 @@ def study_section(shown: ShownStudy) -> Section:
         parts.append(element("p", progress, class_="about"))
     parts.append(_study_table(shown))
     compared = [row for row in comparison.rows if row.difference is not None]
-    if compared or comparison.failed:
+    if compared or comparison.models or comparison.failed:
         said = [s for s in comparison.verdict().splitlines() if s not in shown.study.notes]
         items = element("ul", *(element("li", text) for text in said), class_="verdicts")
         if len(said) > _MOST_SENTENCES:
@@ -145,8 +152,7 @@ def _study_table(shown: ShownStudy) -> Html:
     made, found = study_table(shown.comparison), lines(shown.comparison)
     columns = [i for i, name in enumerate(made.head) if name not in ("dataset", "protocol")]
     names = [made.head[i] for i in columns]
-    titles = {"ours": f"ours, {axis(shown.metric)}"}
-    head = [Entry(titles.get(name, name), _KINDS.get(name, "number")) for name in names]
+    head = [Entry(name, _KINDS.get(name, "number")) for name in names]
     groups: dict[str, list[list[Entry]]] = {}
     for i, guess in enumerate(shown.comparison.baselines):
         group = f"{guess.baseline.dataset}, {WITHOUT_GRAPHS}"

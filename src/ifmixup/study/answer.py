@@ -21,7 +21,7 @@ from ifmixup.study.statistics import (
     TOO_FEW,
     Difference,
 )
-from ifmixup.training.task import difference_unit, higher_is_better, title_of
+from ifmixup.training.task import difference_unit, higher_is_better, signed, title_of
 
 if TYPE_CHECKING:
     from ifmixup.study.comparison import Comparison
@@ -123,15 +123,22 @@ def _augmentation(rows: Sequence[Row]) -> list[str]:
         lead = f"Augmentation makes {next(iter(by_verdict))}"
     told = [row for row in compared if row.verdict in (HELPS, HURTS)]
     told = compared if len(compared) <= _MOST else told[: 2 * _MOST]
+    if not told:  # the one that comes nearest to helping
+        told = [max(compared, key=_gain)]
     parts = [f"{_effect(row)}: {row.verdict}" for row in told]
     others = _counted([row for row in compared if row not in told])
     parts += [f"{count} of {len(compared)}: {verdict}" for verdict, count in others.items()]
     return [f"{lead} ({'; '.join(parts)})."]
 
 
+def _gain(row: Row) -> float:
+    assert row.difference is not None
+    return signed(row.difference.mean, row.metric)
+
+
 def _effect(row: Row) -> str:
     assert row.adjusted_p is not None
-    p = "" if math.isnan(row.adjusted_p) else f", Holm-adjusted p = {p_text(row.adjusted_p)}"
+    p = "" if math.isnan(row.adjusted_p) else f", Holm-adjusted {p_text(row.adjusted_p)}"
     return f"{row.label} {row.difference_text()} {difference_unit(row.metric)}{p}"
 
 

@@ -182,7 +182,8 @@ class Comparison:
         head = "".join(f"<th>{html.escape(text)}</th>" for text in made.head)
         said, _, command = self.answer().partition("\n")
         code = f"<pre>{html.escape(command)}</pre>" if command else ""
-        notes = "".join(f"<p><small>{html.escape(note)}</small></p>" for note in made.notes)
+        small = [*made.notes, *self.study.notes]
+        notes = "".join(f"<p><small>{html.escape(note)}</small></p>" for note in small)
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         return f"<div style='overflow-x:auto'>{table}</div><p>{html.escape(said)}</p>{code}{notes}"
 

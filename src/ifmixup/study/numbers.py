@@ -51,13 +51,13 @@ def difference_text(
 
 
 def p_text(p: float) -> str:
-    """A p-value with two digits that count, more where it would be rounded to 0.05."""
+    """``p = 0.034``: two digits that count, more where it would be rounded to 0.05."""
     if math.isnan(p):
-        return UNKNOWN
+        return "p = unknown"
     if p < 0.0001:
-        return "0.0001 or less"
+        return "p < 0.0001"
     digits = next((d for d in (2, 3, 4, 5) if (float(f"{p:.{d}g}") < ALPHA) == (p < ALPHA)), 6)
-    return f"{p:.{digits}g}"
+    return f"p = {p:.{digits}g}"
 
 
 def percent(value: float, *, sign: bool = False, decimals: int = 1) -> str:

@@ -407,8 +407,7 @@ def _said(what: str, difference: str, metric: str, p: float, pairs: str) -> str:
     unit = difference_unit(metric)
     if not higher_is_better(metric):
         unit = f"in {unit}, where lower is better"
-    adjusted = "unknown" if math.isnan(p) else p_text(p)
-    return f"{what}. {difference} {unit}, Holm-adjusted p = {adjusted}, {pairs}."
+    return f"{what}. {difference} {unit}, Holm-adjusted {p_text(p)}, {pairs}."
 
 
 def _contrasts(study: Study, pairs: Sequence[tuple[Row, Row]]) -> list[Contrast]:

@@ -122,31 +122,33 @@ class TerminalTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.text import Text
 
-        fits = self._least_width() <= options.max_width
+        fits = sum(self._least_widths()) + 2 * len(self.head) - 2 <= options.max_width
         yield self._side_by_side() if fits else self._stacked(options.max_width)
         if self.notes:
             yield Text(self.notes, style="italic")
 
-    def _least_width(self) -> int:
-        """How wide it is with its columns side by side."""
+    def _least_widths(self) -> list[int]:
+        """How wide its columns are at least, side by side."""
         from rich.cells import cell_len
 
-        width = 0
+        widths = []
         for j, title in enumerate(self.head):
             texts = [*title.split("\n"), *(row.cells[j] for row in self.rows)]
             if j in self.wraps:
                 texts = [word for text in texts for word in text.split()]
-            width += max(map(cell_len, texts), default=0) + 2
-        return width - 2
+            widths.append(max(map(cell_len, texts), default=0))
+        return widths
 
     def _side_by_side(self) -> RichTable:
         from rich.text import Text
 
         table = self._empty()
-        for j, title in enumerate(self.head):
+        for j, (title, least) in enumerate(zip(self.head, self._least_widths(), strict=True)):
             table.add_column(
                 Text(title),
                 no_wrap=j not in self.wraps,
+                min_width=least,
+                overflow="fold",
                 justify="left" if j in self.left else "right",
             )
         for group, rows in self._groups():
@@ -161,7 +163,8 @@ class TerminalTable:
         from rich.cells import cell_len
         from rich.text import Text
 
-        first = max((cell_len(row.cells[0]) for row in self.rows), default=0)
+        named = [text for row in self.rows for text in (row.cells[0], *row.group[:1])]
+        first = max(map(cell_len, named), default=0)
         first = max(8, min(first, width // 3))
         titles = [" ".join(title.replace(INTERVAL, "").split()) for title in self.head]
         table = self._empty()
@@ -190,7 +193,7 @@ class TerminalTable:
             box=box.SIMPLE_HEAD,
             show_edge=False,
             pad_edge=False,
-            padding=(0, 1, 0, 0),
+            padding=(0, 1, 0, 0),  # and one of the box: two between columns
         )
 
     def _groups(self) -> list[tuple[Sequence[str], list[TerminalRow]]]:
