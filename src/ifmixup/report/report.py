@@ -19,8 +19,18 @@ from ifmixup.report.html import Html, Section, element, escape, json_script, leg
 from ifmixup.report.matplotlib_chart import draw
 from ifmixup.report.plotly_chart import figure
 from ifmixup.report.save import save_figure, save_text
-from ifmixup.report.studies import Studies, gather
-from ifmixup.report.tables import origin, statistics, study_section, summary, unknown_section
+from ifmixup.report.studies import ShownStudy, Studies, gather
+from ifmixup.report.tables import (
+    answer,
+    origin,
+    statistics,
+    study_section,
+    summary,
+    unknown_section,
+)
+from ifmixup.study.answer import first_sentence
+
+_MOST_ANSWERS = 8
 
 
 def report(
@@ -33,7 +43,7 @@ def report(
 ) -> list[Path]:
     """Write the report of the studies in ``folders`` as a page, and return all files written.
 
-    Folders that are given for figures (png and svg) and tables (Markdown and LaTeX) are created if
+    Folders that are given for figures (pdf and svg) and tables (Markdown and LaTeX) are created if
     they are missing. The ``command`` of the report is written in it.
     """
     import_extra("plotly", "report")
@@ -43,7 +53,7 @@ def report(
         raise InputError(f"The folder {str(output.parent)!r} does not exist. Create it first.")
     studies = gather(folders, command)
     found = sections(studies)
-    save_text(page(", ".join(studies.names), _lead(studies), found), output)
+    save_text(page(", ".join(studies.names), lead(studies), found), output)
     written = [output]
     if tables is not None:
         written += save_tables(studies, _folder(tables))
@@ -59,13 +69,15 @@ def sections(studies: Studies) -> list[Section]:
     for shown in studies.shown:
         below = [charts.expected_best(shown), charts.figure_bars(shown), charts.paired_dots(shown)]
         below += [charts.learning_curves(shown), charts.calibration(shown)]
-        found.append(replace(study_section(shown), below=[part for part in below if part]))
-    found += [statistics(studies), charts.graph_sizes(studies), explorer(), origin(studies)]
-    return [section for section in found if section is not None]
+        section = study_section(shown, answered=len(studies.shown) == 1)
+        found.append(replace(section, below=[part for part in below if part]))
+    found += [statistics(studies), charts.graph_sizes(studies), explorer(studies.examples)]
+    found.append(origin(studies))
+    return [section for section in found if section is not None and any(section.parts)]
 
 
-def page(title: str, lead: str, sections: Sequence[Section]) -> str:
-    """The page: a title, a paragraph under it, and sections."""
+def page(title: str, lead: Html, sections: Sequence[Section]) -> str:
+    """The page: a title, what is said under it, and sections."""
     offline = import_extra("plotly.offline", "report")
     bodies, contents = [], []
     for section in sections:
@@ -140,21 +152,35 @@ def save_tables(studies: Studies, folder: Path) -> list[Path]:
     return [folder / name for name in texts]
 
 
-def _lead(studies: Studies) -> str:
+def lead(studies: Studies) -> Html:
+    """What was found, first of all, and then what it rests on."""
     records = studies.records
     if not records:
-        return "No run of a known study has finished."
+        return element("p", "No run of a known study has finished.")
+    answers = [each for each in studies.shown if each.comparison.rows]
+    if len(answers) == 1:
+        said = answer(answers[0])
+    else:
+        said = Html("".join(_short_answer(each) for each in answers[:_MOST_ANSWERS]))
     datasets = sorted({record.spec.dataset for record in records})
     days = sorted(record.finished_at[:10] for record in records)
     when = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
-    return f"{len(records)} runs on {', '.join(datasets)}, finished {when} (UTC)."
+    runs = f"{len(records)} runs on {', '.join(datasets)}, finished {when} (UTC)."
+    return Html(said + element("p", runs, class_="lead"))
+
+
+def _short_answer(shown: ShownStudy) -> Html:
+    """The first sentence of an answer, with a link to the rest."""
+    said = first_sentence(shown.comparison.answer())
+    link = element("a", shown.title, href=f"#{slug(shown.name)}")
+    return element("p", link, f": {said}", class_="answer")
 
 
 def _save_figures(parts: Sequence[Section], folder: Path) -> list[Path]:
     written = []
     for grid in (grid for section in parts for grid in section.grids):
         drawn = draw(grid)
-        for ending in (".png", ".svg"):
+        for ending in (".pdf", ".svg"):
             written.append(folder / f"{slug(grid.name)}{ending}")
             save_figure(drawn, written[-1])
     return written

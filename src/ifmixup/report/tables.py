@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ifmixup.data import NAMES
 from ifmixup.paper.dataset_table import HEAD, NOTE, dataset_rows
 from ifmixup.paper.tables import Effect, effects, lines, study_table
 from ifmixup.report.chart import Grid
@@ -52,10 +53,20 @@ def summary(studies: Studies) -> Section | None:
     return Section("summary", "What was found", parts)
 
 
-def study_section(shown: ShownStudy) -> Section:
-    """The table of a study, the verdicts in words, and the means as marks."""
+def answer(shown: ShownStudy, title: str = "") -> Html:
+    """What a study found and what to do: a paragraph, and the command in a box of its own."""
+    said, _, command = shown.comparison.answer().partition("\n")
+    name = element("strong", f"{title}: ") if title else ""
+    code = element("pre", element("code", command)) if command else Html("")
+    return Html(element("p", name, said, class_="answer") + code)
+
+
+def study_section(shown: ShownStudy, *, answered: bool = False) -> Section:
+    """The answer of a study unless it was given above, its table, the verdicts in words, and the
+    means as marks.
+    """
     comparison = shown.comparison
-    parts: list[Html | Grid] = []
+    parts: list[Html | Grid] = [] if answered else [answer(shown)]
     progress = shown.progress()
     if progress is not None:
         parts.append(element("p", progress, class_="about"))
@@ -87,10 +98,11 @@ def unknown_section(studies: Studies) -> Section | None:
 
 
 def statistics(studies: Studies) -> Section | None:
-    """The paper's table of its datasets; None if no experiment of the paper is shown."""
-    if not studies.of_paper:
+    """The paper's table of its datasets, of those that are shown; None if none is."""
+    asked = {name for each in studies.shown if each.experiment for name in each.study.datasets}
+    rows, missing = dataset_rows(names=[name for name in NAMES if name in asked])
+    if not rows:
         return None
-    rows, missing = dataset_rows()
     said = [NOTE]
     if missing:
         said.append(f"Not on this machine, or damaged, and not counted: {', '.join(missing)}.")

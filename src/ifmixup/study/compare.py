@@ -17,6 +17,7 @@ from ifmixup.safe_io import folder_name
 from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
+from ifmixup.study.examples import save_examples
 from ifmixup.study.grid import Grid, check_grid, check_names, expand, load_grid, without_set
 from ifmixup.study.halving import NOTE, SEARCHES, halve
 from ifmixup.study.protocols import needs_validation
@@ -129,6 +130,7 @@ def compare(
         notes = (*changed_code(study, store), *study.notes)
         study = replace(study, notes=notes, config=dict(config or {}))
         cut.save_in(place)
+        save_examples(place, data)
         if search == "halving":
             study = halve(study, store, runner.execute)
             if not cut.are_one:  # with a single split there are no other folds to have seen

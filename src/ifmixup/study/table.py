@@ -136,6 +136,8 @@ class TerminalTable:
             texts = [*title.split("\n"), *(row.cells[j] for row in self.rows)]
             if j in self.wraps:
                 texts = [word for text in texts for word in text.split()]
+            if j == 0:
+                texts += [name for row in self.rows for name in row.group[:1]]
             widths.append(max(map(cell_len, texts), default=0))
         return widths
 
