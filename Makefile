@@ -17,7 +17,7 @@ lint: .venv/installed
 	$(BIN)/lint-imports
 
 bench: .venv/installed
-	for part in startup mixing epochs spent limits growth folds study; do \
+	for part in startup mixing epochs methods spent limits growth folds study; do \
 		$(BIN)/python -W ignore benchmarks/$$part.py || exit 1; \
 	done
 

@@ -24,6 +24,10 @@ NOTHING = (
     "(`node_weight`) and the paper's optimiser. "
     "`results/README.md` tells how far they are."
 )
+NO_COMPARISON = (
+    "The comparison is being measured: `python results/methods.py` runs it, and "
+    "`results/README.md` tells how far it is."
+)
 MEASURED = (
     "These are the files of `results/` when the site was built. Each says which protocol its "
     "numbers are read with: `holdout` is [the honest number](how-we-measure.md), and a star "
@@ -103,6 +107,14 @@ def embedded(table: Path, page_folder: Path) -> str:
     return re.sub(r"\]\((?![a-z]+:|#)([^)#\s]+)", from_the_page, text) + "\n"
 
 
+def methods_part(results: Path) -> str:
+    """The comparison of all methods; while it is not measured, a text that says so."""
+    page = results / "methods" / "README.md"
+    if not page.exists():
+        return f"{NO_COMPARISON}\n"
+    return page.read_text(encoding="utf-8").split("\n", 2)[2]  # without its title
+
+
 def published_part() -> str:
     """The paper's two tables of all methods, as it printed them."""
     from ifmixup.paper.experiments import METHODS
@@ -131,6 +143,7 @@ def write(folder: Path, results: Path) -> None:
     pages = {
         folder / "commands.md": commands_page(),
         parts / "measured.md": measured_part(results, folder.parent),
+        parts / "methods.md": methods_part(results),
         parts / "published.md": published_part(),
     }
     for path, text in pages.items():

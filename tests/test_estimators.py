@@ -641,3 +641,28 @@ def test_scikit_learns_checks_of_the_regressor_on_rows_as_graphs():
     options = {"epochs": 10, "batch_size": 64, "learning_rate": 0.03, "model__dropout": 0.0}
     model = RegressorOnRows("gin", "none", **options, **NARROW)
     assert statuses(model)["failed"] == set()
+
+
+def test_fit_on_a_split():
+    split = {"train": range(20), "val": range(20, 30), "test": range(30, 40)}
+    classifier = GraphClassifier(**SMALL).fit(GRAPHS, split=split)
+    assert {part: len(index) for part, index in classifier.split_.items()} == {
+        "train": 20, "validation": 10, "test": 10,
+    }  # fmt: skip
+    assert len(classifier.curves_["validation_accuracy"]) == 3
+    test = [GRAPHS[i] for i in classifier.split_["test"]]
+    assert 0 <= classifier.score(test) <= 1
+
+
+def test_fit_on_a_split_without_test_or_validation_graphs():
+    with pytest.warns(UserWarning, match="a tenth of the training graphs"):
+        classifier = GraphClassifier(**SMALL).fit(GRAPHS, split={"train": range(30)})
+    assert [len(index) for index in classifier.split_.values()] == [26, 4, 0]  # of 15 and 15
+
+
+def test_splits_that_fit_cannot_use():
+    two = [{"train": [0, 1], "val": [2], "test": [i]} for i in (3, 4)]
+    with pytest.raises(InputError, match="fit trains one model, and this split has 2 folds"):
+        GraphClassifier(**SMALL).fit(GRAPHS, split=two)
+    with pytest.raises(InputError, match="has no SMILES"):
+        GraphRegressor(**SMALL).fit(GRAPHS, split="scaffold")

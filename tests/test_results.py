@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from ifmixup.paper.reproduce import Scale, plan
+from engine_here import Here
+from ifmixup.paper.reproduce import Scale, packed, plan
 from ifmixup.study.store import Store
 from ifmixup.study.study import load_studies, save_studies
 from ifmixup.training.run_spec import RunSpec
@@ -194,3 +195,53 @@ def test_the_keys_of_published_runs_are_still_those_of_their_content():
         with gzip.open(path, "rt") as lines:
             for values in map(json.loads, lines):
                 assert RunSpec.of(values["spec"]).key == values["key"]
+
+
+@pytest.fixture(scope="module")
+def methods():
+    return imported("methods")
+
+
+def test_all_methods_are_compared_published_and_continued(methods, publish, tmp_path):
+    mutag = packed("MUTAG")
+    folder, found = tmp_path / "runs", tmp_path / "methods"
+    names = ("none", "drop_edge", "g_mixup")
+    how = {"models": ("gcn", "gin"), "methods": names, "epochs": 1, "folds": 3}
+    methods.run(mutag, folder, Here(), **how)
+    publish.save_runs(folder, found)
+    assert sorted(contents(found)) == ["MUTAG.jsonl.gz", "study.json"]
+    methods.write(found)
+    text = (found / "README.md").read_text()
+    assert text.startswith("# All methods compared\n\nOf 4 comparisons with `none` on 1 dataset, ")
+    assert "To try first: for molecules " in text
+    assert "too few for a critical-difference diagram" in text
+    for line in ("## Mean ranks over MUTAG", "## MUTAG, GCN", "## MUTAG, GIN"):
+        assert line in text.splitlines()
+    rows = [line for line in text.splitlines() if line.startswith("| G-Mixup |")]
+    assert len(rows) == 3  # ranks and both models
+    assert rows[1].split("|")[-2].strip().endswith(" s")  # the time of the fit
+
+    # A new machine restores them, and has nothing to do.
+    publish.restore(found, tmp_path / "again")
+    engine = Here()
+    engine.execute = lambda tasks, *_: pytest.fail(f"{len(tasks)} runs") if tasks else iter(())
+    methods.run(mutag, tmp_path / "again", engine, **how)
+
+
+def test_methods_have_one_setting_per_dataset_and_model_and_published_defaults(methods, tmp_path):
+    specs = []
+
+    class Planned:
+        def execute(self, tasks, data, watcher=None):
+            specs.extend(spec for spec, _ in tasks)
+            yield from ()
+
+    methods.run(packed("MUTAG"), tmp_path, Planned())
+    assert len(specs) == 2 * 14 * 10
+    assert {spec.settings.epochs for spec in specs} == {200}
+    for model in ("gcn", "gin"):
+        mine = [spec for spec in specs if spec.model.name == model]
+        assert len({(spec.settings, spec.model) for spec in mine}) == 1
+    assert {
+        dict(s.method.options)["alpha"] for s in specs if s.method.name == "manifold_mixup"
+    } == {2}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import replace
@@ -20,12 +21,15 @@ from torch_geometric.data import Data
 
 from ifmixup.components import Component, check_complete, foreign, resolve
 from ifmixup.data import FeatureEncoder
+from ifmixup.data.dataset import Rows
 from ifmixup.data.pyg import as_graphs
 from ifmixup.data.user_targets import labels_of, number_classes, values_of
 from ifmixup.errors import InputError, InputTypeError, unknown_name
 from ifmixup.prediction.predictor import Predictor
+from ifmixup.study.choose_split import Split, choose_splits
 from ifmixup.training.fit import Told, epoch_bar, train
 from ifmixup.training.packed import PackedDataset, pack
+from ifmixup.training.run_spec import PARTS
 from ifmixup.training.settings import Settings, setting_types
 from ifmixup.training.trainer import asks_for_edge_attr
 
@@ -47,6 +51,7 @@ class GraphEstimator(BaseEstimator):
     device: str
     progress: bool
     predictor_: Predictor
+    split_: dict[str, NDArray[np.int64]]
 
     def __init__(
         self,
@@ -103,7 +108,9 @@ class GraphEstimator(BaseEstimator):
         check_complete(found)
         return found
 
-    def _train(self, given: Any, graphs: Sequence[Data], targets: Tensor, task: str) -> None:
+    def _train(
+        self, given: Any, graphs: Sequence[Data], targets: Tensor, task: str, split: Split | None
+    ) -> None:
         """Train on the list of the ``given`` graphs, with targets ``[B]`` or rows ``[B, T]``."""
         for name in self._options:
             if not name.startswith(_PREFIXES):
@@ -124,13 +131,17 @@ class GraphEstimator(BaseEstimator):
             raise InputError("At least two graphs are needed to fit; got 1 sample.")
         # One number seeds the run, whatever kind of state was given.
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        kept, held_out = self._hold_out(targets, task, seed)
+        data = _packed(graphs, targets, task, edge_attr=bool(settings.use_edge_attr))
+        if split is None:
+            kept, held_out = self._hold_out(targets, task, seed)
+        else:
+            kept, held_out = self._split(data, getattr(given, "rows", None), split, seed)
         with epoch_bar(settings.epochs) if self.progress else nullcontext(Told()) as told:
             trainer = train(
                 settings,
                 model.spec,
                 method.spec,
-                _packed(graphs, targets, task, edge_attr=bool(settings.use_edge_attr)),
+                data,
                 train=kept,
                 validation=held_out,
                 patience=self.patience if self.early_stopping else None,
@@ -155,6 +166,24 @@ class GraphEstimator(BaseEstimator):
             )
         outputs = self.predictor_.predict(as_graphs(graphs), device=self.device)
         return torch.cat(list(outputs)).numpy()
+
+    def _split(
+        self, data: PackedDataset, rows: Rows | None, split: Split, seed: int
+    ) -> tuple[Tensor, Tensor]:
+        """The graphs to train on, and those that choose the epoch, of a split that was given."""
+        found = choose_splits(
+            replace(data, rows=rows), split, folds=1, seed=seed, needed=("train",)
+        )
+        if len(found.folds) > 1:
+            raise InputError(
+                f"fit trains one model, and this split has {len(found.folds)} folds. Give one of "
+                f"them, or compare with ifmixup.compare."
+            )
+        for note in found.notes:
+            warnings.warn(note, stacklevel=4)
+        (fold,) = found.folds
+        self.split_ = {part: np.array(getattr(fold, part), dtype=np.int64) for part in PARTS}
+        return fold.indices("train"), fold.indices("validation")
 
     def _hold_out(self, targets: Tensor, task: str, seed: int) -> tuple[Tensor, Tensor | None]:
         """The indices of the graphs to train on, and of those that choose the epoch."""
@@ -231,6 +260,7 @@ class GraphClassifier(_TakesGraphs, ClassifierMixin, GraphEstimator):
         curves_: One value per epoch: ``train_loss``, and with early stopping
             ``validation_accuracy`` and ``validation_loss``.
         predictor_: The trained model, as a :class:`~ifmixup.prediction.predictor.Predictor`.
+        split_: The indices of the train, validation and test graphs, where a split was given.
 
     Example:
         >>> from ifmixup.data import load
@@ -242,16 +272,19 @@ class GraphClassifier(_TakesGraphs, ClassifierMixin, GraphEstimator):
 
     classes_: NDArray[Any]
 
-    def fit(self, graphs: Any, y: Any = None) -> GraphClassifier:
+    def fit(self, graphs: Any, y: Any = None, *, split: Split | None = None) -> GraphClassifier:
         """Train on graphs.
 
         Args:
             graphs: A list of ``Data``, a NumPy array of them, or a PyG dataset.
             y: The class of each graph, anything hashable; None takes the ``y`` of the graphs.
+            split: Which graphs to train on and which choose the epoch, as for
+                :func:`ifmixup.compare`; test graphs are left out. ``"scaffold"`` and the like make
+                one split of 80/10/10. The indices are in ``split_`` afterwards.
         """
         several = as_graphs(graphs)
         classes, numbers = number_classes(labels_of(several, y))
-        self._train(graphs, several, torch.from_numpy(numbers), "classes")
+        self._train(graphs, several, torch.from_numpy(numbers), "classes", split)
         self.classes_ = classes
         return self
 
@@ -281,14 +314,14 @@ class GraphRegressor(_TakesGraphs, RegressorMixin, GraphEstimator):
     loss.
     """
 
-    def fit(self, graphs: Any, y: Any = None) -> GraphRegressor:
+    def fit(self, graphs: Any, y: Any = None, *, split: Split | None = None) -> GraphRegressor:
         """Train on graphs, given as for :meth:`GraphClassifier.fit`; ``y`` is a number ``[B]`` or a
         row ``[B, T]`` for each.
         """
         several = as_graphs(graphs)
         values = values_of(several, y)
         rows = torch.from_numpy(values).view(len(several), -1)
-        self._train(graphs, several, rows, "values")
+        self._train(graphs, several, rows, "values", split)
         self._one_value = values.ndim == 1
         return self
 

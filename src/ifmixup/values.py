@@ -12,6 +12,7 @@ import types
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import is_dataclass
 from functools import cache
+from sys import intern
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from ifmixup.errors import InputError
@@ -159,11 +160,18 @@ def decode(name: str, value: Any, hint: Any) -> Any:
     if isinstance(kind, type) and is_dataclass(kind):
         return kind(**decode_fields(f"the {name}", value, hint))
     if kind in (dict, Mapping):
-        return {str(k): decode(f"{k} in {name}", v, parts[1]) for k, v in as_dict(value).items()}
-    if kind in (list, tuple):
-        if parts[0] is float:  # the curves of all runs
-            return kind(map(decode_number, as_list(value)))
+        # A name once for the many runs that have it, and numbers without asking for their type.
+        names = {intern(str(k)): v for k, v in as_dict(value).items()}
+        if parts[1] is float:
+            return {k: decode_number(v) for k, v in names.items()}
+        return {k: decode(f"{k} in {name}", v, parts[1]) for k, v in names.items()}
+    if kind in (list, tuple, Sequence):
+        kind = list if kind is Sequence else kind
         alike = parts[1:] in ((), (...,))
+        if alike and parts[0] in (float, str) and set(map(type, as_list(value))) <= {parts[0]}:
+            return kind(value)  # curves and keys, of which there are many
+        if alike and parts[0] is float:
+            return kind(map(decode_number, as_list(value)))
         kinds = parts[:1] * len(as_list(value)) if alike else parts
         if len(kinds) != len(as_list(value)):
             raise InputError(f"{name} must be {len(kinds)} values; got {short(value)}")

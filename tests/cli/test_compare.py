@@ -252,3 +252,39 @@ def test_skipped_lines_are_named(tmp_path, monkeypatch, capsys):
     words = ["compare", "m.csv:smiles:label", "--methods", "none", "--folds", "2", "--epochs", "1"]
     assert main([*words, *SMALL]) == 0
     assert capsys.readouterr().out.startswith("Skipped line 2: 'XX': not SMILES\n")
+
+
+@pytest.fixture
+def molecules(tmp_path, monkeypatch):
+    """A table of molecules with a column of parts, and a file with one split."""
+    monkeypatch.chdir(tmp_path)
+    rings = ("c1ccccc1", "c1ccncc1", "C1CCCCC1", "C1CCCC1", "c1ccoc1")
+    rows = [f"{rest}{ring}" for ring in rings for rest in ("C", "O", "N", "CC")]
+    part = ["train"] * 12 + ["val"] * 4 + ["test"] * 4
+    lines = [f"{s},{i % 2},{p}" for i, (s, p) in enumerate(zip(rows, part, strict=True))]
+    (tmp_path / "m.csv").write_text("\n".join(["smiles,label,split", *lines]) + "\n")
+    split = {"train": [*range(12)], "val": [*range(12, 16)], "test": [*range(16, 20)]}
+    (tmp_path / "split.json").write_text(json.dumps(split))
+    return ["compare", "m.csv", "--methods", "none", "--epochs", "1", "--folder", "out", *SMALL]
+
+
+@pytest.mark.parametrize("split", ["column:split", "split.json"])
+def test_five_seeds_on_one_split(molecules, capsys, split):
+    assert main([*molecules, "--split", split, "--repeats", "5"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "5 runs and the table" in out
+    assert "seed of the training matters, not what other test graphs would show" in out
+    (study,) = load_studies(Path("out"))
+    assert study.config["split"] == split
+    assert [repeat for repeat, _, _ in study.trials[0].folds] == [0, 1, 2, 3, 4]
+
+
+def test_scaffold_folds(molecules, capsys):
+    assert main([*molecules, "--split", "scaffold", "--folds", "2"]) == 0
+    assert "2 runs and the table" in capsys.readouterr().out
+    assert main([*molecules, "--split", "scaffold", "--folds", "5"]) == 2
+    assert "with 5 folds at least 6 are needed" in capsys.readouterr().err
+    assert main([*molecules, "--split", "scafold"]) == 2
+    assert "Did you mean 'scaffold'?" in capsys.readouterr().err
+    assert main([*molecules, "--split", "column:part"]) == 2
+    assert "m.csv has no column 'part'. Its columns: smiles, label" in capsys.readouterr().err

@@ -85,3 +85,33 @@ def test_the_ending_is_checked_before_the_work(tmp_path, monkeypatch):
     monkeypatch.setattr("ifmixup.data.load", lambda *_, **__: pytest.fail("loaded"))
     with pytest.raises(InputError, match=r"\.png, \.svg, \.pdf; got 'mix.jpg'"):
         show("MUTAG", 0, 1, output=tmp_path / "mix.jpg")
+
+
+def test_another_method(tmp_path, capsys):
+    output = tmp_path / "submix.svg"
+    arguments = ["MUTAG", "3", "17", "--method", "submix(subgraph_ratio=1)", "-o", str(output)]
+    assert tyro.cli(show, args=arguments) == 0
+    told = capsys.readouterr().out.splitlines()[0]
+    assert told.startswith("SubMix of MUTAG 3 (A) and 17 (B), fitted to 188 graphs: 19 nodes (")
+    texts = re.findall(r">([^<>\n]+)</text>", output.read_text())
+    assert {"A: 19 nodes, 22 edges", "B: 17 nodes, 19 edges", "C", "N", "O"} <= set(texts)
+    first = output.read_bytes()
+    assert tyro.cli(show, args=arguments) == 0
+    assert output.read_bytes() == first
+    assert tyro.cli(show, args=[*arguments, "--seed", "1"]) == 0
+    assert output.read_bytes() != first
+
+
+def test_a_method_of_one_graph(tmp_path, capsys):
+    assert tyro.cli(show, args=["MUTAG", "3", "--method", "drop_edge"]) == 0
+    assert capsys.readouterr().out.startswith("DropEdge of MUTAG 3 (A): 19 nodes (19 of A), ")
+
+
+def test_methods_that_cannot_be_drawn(tmp_path):
+    with pytest.raises(InputError, match="ifMixup mixes two graphs: give the index of a second"):
+        show("MUTAG", 3)
+    with pytest.raises(InputError, match="Manifold Mixup leaves the graphs as they are"):
+        show("MUTAG", 3, 17, method="manifold_mixup")
+    with pytest.raises(InputError, match="submx"):
+        show("MUTAG", 3, 17, method="submx")
+    assert list(tmp_path.iterdir()) == []

@@ -219,3 +219,27 @@ def test_a_users_classes(nets, capsys):
     capsys.readouterr()
     assert main([*words[:-6], "--depth", "2", "--epochs", "2", "--fold", "0", "--resume"]) == 2
     assert "trained with other model: depth was 1, is 2, width was 4" in capsys.readouterr().err
+
+
+def test_a_split_that_is_given(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rings = ("c1ccccc1", "c1ccncc1", "C1CCCCC1", "C1CCCC1", "c1ccoc1")
+    rows = [f"{rest}{ring}" for ring in rings for rest in ("C", "O", "N", "CC")]
+    part = ["train"] * 14 + [""] + ["val"] * 2 + ["test"] * 3
+    lines = [f"{s},{i % 2},{p}" for i, (s, p) in enumerate(zip(rows, part, strict=True))]
+    (tmp_path / "m.csv").write_text("\n".join(["smiles,label,split", *lines]) + "\n")
+    words = ["train", "m.csv", "--epochs", "2", *OPTIONS]
+    assert main([*words, "--split", "column:split", "--save", "a.pt", "--patience", "5"]) == 0
+    out = capsys.readouterr().out
+    assert "1 of 20 graphs are not used" in out
+    assert "on 14 graphs of m" in out
+    assert "on the 3 graphs of the test part" in out
+    assert main([*words, "--split", "scaffold", "--save", "b.pt"]) == 2
+    assert "gives 10 folds" not in capsys.readouterr().err  # five scaffolds are too few for ten
+    assert main([*words, "--split", "scaffold", "--folds", "3", "--save", "b.pt"]) == 2
+    assert "gives 3 folds. Say which one to leave out" in capsys.readouterr().err
+    words += ["--split", "scaffold"]
+    assert main([*words, "--folds", "3", "--fold", "2", "--save", "b.pt"]) == 0
+    assert "on the 4 graphs of fold 2" in capsys.readouterr().out
+    assert main([*words, "--folds", "1", "--save", "c.pt"]) == 0
+    assert "on 12 graphs of m" in capsys.readouterr().out  # a part has at least one scaffold

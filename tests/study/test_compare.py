@@ -50,7 +50,7 @@ def test_graphs_of_ones_own_and_other_folds_from_a_file(tmp_path):
     first = ifmixup.compare(graphs, folder=tmp_path / "a", engine=Here(), seed=3, **TINY)
     (splits,) = (tmp_path / "a").glob("splits-*.json")
     again = ifmixup.compare(
-        graphs, folder=tmp_path / "b", engine=Here(), splits=splits, **{**TINY, "seed": 3}
+        graphs, folder=tmp_path / "b", engine=Here(), split=splits, **{**TINY, "seed": 3}
     )
     assert [record.result.curves for record in first.runs] == [
         record.result.curves for record in again.runs
@@ -554,6 +554,69 @@ def test_one_class_is_nothing_to_learn(tmp_path):
     alike = [graph for graph in load("MUTAG") if int(graph.y) == 0]
     with pytest.raises(InputError, match="of one class"):
         ifmixup.compare(alike, folder=tmp_path)
+
+
+RINGS = ("c1ccccc1", "c1ccncc1", "C1CCCCC1", "c1ccc2ccccc2c1", "C1CCCC1", "c1ccoc1", "c1ccsc1")
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Four molecules of each of seven scaffolds, with a column of parts and one of groups."""
+    rows = []
+    for number, ring in enumerate(RINGS):
+        for i, rest in enumerate(("C", "O", "N", "CC")):
+            part = "test" if number > 4 else "val" if number > 3 else "train"
+            rows.append(f"{rest}{ring},{(number + i) % 2},{part},lab{number}")
+    path = tmp_path / "molecules.csv"
+    path.write_text("\n".join(["mol,active,split,lab", *rows]) + "\n")
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("split", "runs", "said"),
+    [
+        ("column:split", 5, "All runs share one split of the graphs: intervals and p-values tell"),
+        ("group:lab", 5 * 3, ""),
+        ("scaffold", 5 * 3, ""),
+        ({"train": [0, 1, 2, 3], "val": [4, 5], "test": [6, 7]}, 5, "All runs share one split"),
+    ],
+)
+def test_splits_of_a_table_of_molecules(tmp_path, table, split, runs, said):
+    engine = Here()
+    found = ifmixup.compare(
+        table,
+        methods="none",
+        smiles="mol",
+        label="active",
+        split=split,
+        repeats=5,
+        folder=tmp_path / "out",
+        engine=engine,
+        **TINY,
+    )
+    assert len(engine.ran) == runs
+    assert said in found.verdict()
+    assert found.rows[0].reading.runs == runs
+    assert len({spec.run_seed for spec in engine.ran}) == runs
+
+
+def test_workers_and_a_dataset_that_was_loaded(tmp_path, table):
+    options = {"methods": "none", "folder": tmp_path / "out", "workers": 1, **TINY, "epochs": 1}
+    loaded = load(table, smiles="mol", label="active", columns="split")
+    found = ifmixup.compare(loaded, split="column:split", **options)
+    assert len(found.runs) == 1
+    with pytest.raises(InputError, match=r"loaded without its column 'lab'.*columns=\['lab'\]"):
+        ifmixup.compare(loaded, split="group:lab", **options)
+
+
+def test_leaks_are_a_note_of_the_study(tmp_path):
+    graphs = with_labels(20)
+    found = ifmixup.compare(
+        [*graphs, *graphs], methods="none", folder=tmp_path, engine=Here(), **TINY
+    )
+    (note,) = [note for note in found.study.notes if note.startswith("Leak: ")]
+    assert "of 40 test graphs" in note
+    assert note in found.verdict()
 
 
 def test_a_fold_is_fitted_once_for_all_models_and_the_table_says_how_long(tmp_path, monkeypatch):

@@ -1,33 +1,18 @@
-import copy
-import json
 from dataclasses import replace
 
 import pytest
 import torch
-from torch_geometric.data import Data
 
 from ifmixup.errors import InputError, StoreError
-from ifmixup.study.splits import Splits, load_splits, make_splits, own_splits
-from ifmixup.training.packed import PackedDataset, pack
+from ifmixup.study.split_files import load_splits
+from ifmixup.study.splits import Splits, make_splits, own_splits
+from ifmixup.training.packed import pack
 from ifmixup.training.run_spec import Fold
+from packed_graphs import dataset
 from task_graphs import with_labels, with_values
 
 EXPECTED_TEST = [(0, 4, 6, 9), (2, 3, 7, 8), (1, 5, 10, 11)]
 EXPECTED_VALIDATION = [(1, 10), (4, 9), (4, 8)]
-
-
-def dataset(*counts: int) -> PackedDataset:
-    """So many graphs of each class, told apart by their feature."""
-    classes = [number for number, count in enumerate(counts) for _ in range(count)]
-    graphs = [
-        Data(
-            x=torch.tensor([[float(i)]]),
-            edge_index=torch.zeros(2, 0, dtype=torch.long),
-            y=torch.tensor([number]),
-        )
-        for i, number in enumerate(classes)
-    ]
-    return pack(graphs, "tiny")
 
 
 def test_every_graph_is_tested_once_a_repeat_and_in_one_part_a_fold():
@@ -83,7 +68,8 @@ def test_the_folds_are_those_of_every_other_machine():
     [
         ((20, 4), 10, "Class 1 of tiny has 4 graphs, but there are 10 folds.*Use at most 4 folds"),
         ((20, 1), 10, "Class 1 of tiny has 1 graph, .*Leave that class out"),
-        ((20, 20), 1, "At least 2 folds and 1 repeat are needed; got 1 and 1"),
+        ((20, 20), 0, "At least 1 fold and 1 repeat are needed; got 0 and 1"),
+        ((20, 5), 1, "Class 1 of tiny has 5 graphs"),
         ((2, 2), 2, "too small for 2 folds"),
     ],
 )
@@ -136,30 +122,6 @@ def test_a_path_that_cannot_be_written(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["folder"]
 
 
-def test_folds_of_others_are_put_in_order(tmp_path):
-    data = dataset(3, 3)
-    path = tmp_path / "splits.json"
-    folds = [
-        {"repeat": 0, "fold": 1, "train": [5, 3], "validation": [4], "test": [0, 1]},
-        {"repeat": 0, "fold": 0, "train": [1, 0], "validation": [2], "test": [3]},
-    ]
-    head = {"dataset": "tiny", "data": data.fingerprint, "seed": 0}
-    path.write_text(json.dumps({**head, "folds": folds}))
-    splits = load_splits(path, data)
-    assert [(each.repeat, each.fold) for each in splits.folds] == [(0, 0), (0, 1)]
-    assert splits.fold(0, 1).train == (3, 5)
-
-
-def test_files_that_cannot_be_read(tmp_path):
-    data = dataset(3, 3)
-    with pytest.raises(InputError, match="cannot be read"):
-        load_splits(tmp_path / "none.json", data)
-    for text in ("{", "[" * 100_000, "\xff"):
-        (tmp_path / "bad.json").write_text(text, encoding="latin-1")
-        with pytest.raises(InputError, match="are not JSON"):
-            load_splits(tmp_path / "bad.json", data)
-
-
 @pytest.mark.parametrize("graphs", [with_labels, with_values])
 def test_labels_and_values_are_cut_at_random(graphs):
     data = pack(graphs(50))
@@ -204,56 +166,12 @@ def test_own_splits_that_cannot_be_used():
         own_splits(replace(dataset(4, 4), split=parts(train=[0, 1], validation=[2])))
 
 
-GOOD = {
-    "dataset": "tiny",
-    "data": "the fingerprint",
-    "seed": 0,
-    "folds": [
-        {"repeat": 0, "fold": 0, "train": [2, 3, 4], "validation": [5], "test": [0, 1]},
-        {"repeat": 0, "fold": 1, "train": [0, 1, 4], "validation": [5], "test": [2, 3]},
-        {"repeat": 1, "fold": 0, "train": [2, 3, 4], "validation": [5], "test": [0, 1]},
-    ],
-}
-
-
-def changed(index, **changes):
-    values = copy.deepcopy(GOOD)
-    target = values if index is None else values["folds"][index]
-    target.update(changes)
-    return values
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ([], "is not a splits file.*Needed are dataset, data, seed, folds"),
-        ({}, "'dataset' must be there and be a str"),
-        (changed(None, seed="0"), "'seed' must be there and be a int"),
-        (changed(None, folds={}), "'folds' must be there and be a list"),
-        (changed(None, folds=[]), "has no folds"),
-        (changed(None, folds=[3]), "entry 0 of 'folds' must be an object"),
-        (changed(None, data="xyz"), "was made for other graphs: 'tiny' with fingerprint 'xyz'"),
-        (changed(1, fold=-1), "entry 1 of 'folds': 'fold' must be a number from 0; got -1"),
-        (changed(1, repeat=True), "entry 1 of 'folds': 'repeat' must be a number .* got True"),
-        (changed(1, fold=0), "repeat 0, fold 0 is there twice"),
-        (changed(1, test=[]), "repeat 0, fold 1: 'test' must be a list of at least one graph"),
-        (changed(1, validation=None), "repeat 0, fold 1: 'validation' must be a list"),
-        (changed(1, train=[0, 6]), "repeat 0, fold 1: 6 in 'train' is not a graph .* 0 to 5"),
-        (changed(1, train=[-1]), "repeat 0, fold 1: -1 in 'train' is not a graph"),
-        (changed(1, train=[1.0]), "repeat 0, fold 1: 1.0 in 'train' is not a graph"),
-        (changed(1, train=[2]), "repeat 0, fold 1: graph 2 is in 'train' and in 'test'"),
-        (changed(1, train=[5]), "repeat 0, fold 1: graph 5 is in 'train' and in 'validation'"),
-        (changed(1, train=[4, 4]), "repeat 0, fold 1: graph 4 is in 'train' and in 'train'"),
-        (
-            changed(1, train=[2], test=[3, 0]),
-            "repeat 0, fold 1: test graph 0 is a test graph of fold 0",
-        ),
-    ],
-)
-def test_bad_splits_are_named(tmp_path, values, message):
-    data = dataset(3, 3)
-    path = tmp_path / "s.json"
-    path.write_text(json.dumps(values).replace("the fingerprint", data.fingerprint))
-    with pytest.raises(InputError, match=message) as error:
-        load_splits(path, data)
-    assert str(path) in str(error.value)
+def test_a_single_split_per_repeat_is_80_10_10():
+    data = dataset(60, 40)
+    splits = make_splits(data, folds=1, repeats=2)
+    assert [(each.repeat, each.fold) for each in splits.folds] == [(0, 0), (1, 0)]
+    for fold in splits.folds:
+        assert [len(part) for part in (fold.train, fold.validation, fold.test)] == [80, 10, 10]
+        assert sorted(fold.train + fold.validation + fold.test) == list(range(100))
+        assert int(data.y[list(fold.test)].sum()) == 4
+    assert not splits.repeat_themselves

@@ -4,6 +4,8 @@ import re
 import resource
 import signal
 import sqlite3
+import subprocess
+import sys
 import time
 import zlib
 from datetime import datetime, timezone
@@ -424,3 +426,23 @@ def test_a_limit_on_files(tmp_path):
         pass
     with Store(tmp_path) as store:
         assert store.keys() >= {spec(fold).key for fold in range(3)}
+
+
+def test_an_overview_has_what_a_list_shows(tmp_path):
+    filled(tmp_path, done(1, accuracy=0.9), failed(2))
+    with Store(tmp_path, read_only=True) as store:
+        first, second = store.overview()
+        assert (first["model"], first["fold"], first["status"]) == ("gcn", 1, "done")
+        assert first["metrics"]["accuracy"] == 0.9
+        assert (second["status"], second["metrics"], second["seconds"]) == ("failed", {}, None)
+        assert [row["fold"] for row in store.overview(status="failed")] == [2]
+        assert store.values("fold") == ["1", "2"]
+
+
+def test_a_list_of_runs_does_not_import_torch(tmp_path):
+    filled(tmp_path, done(1))
+    code = (
+        "import sys; from ifmixup.cli.runs import runs; from pathlib import Path; "
+        f"runs(Path({str(tmp_path)!r})); sys.exit('torch' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0

@@ -58,6 +58,8 @@ def test_the_ratio_goes_to_methods_that_have_one(known):
     for method in ("ifmixup", "mixup_graph"):
         options = given("gcn", method)[2]
         assert (options["alpha"], options["beta"]) == (2.0, 3.0)
+    for method in ("drop_edge", "manifold_mixup"):  # which draws from another distribution
+        assert given("gcn", method)[2] == dict(resolve("method", method).spec.options)
     assert given("gcn", "drop_edge")[2] == dict(resolve("method", "drop_edge").spec.options)
 
 

@@ -1,10 +1,13 @@
+import json
 from dataclasses import replace
 
 import pytest
 
 from ifmixup.components import resolve, with_options
-from ifmixup.training.run_spec import Fold, RunSpec, digest
+from ifmixup.errors import InputError
+from ifmixup.training.run_spec import Fold, RunSpec, digest, specs_on
 from ifmixup.training.settings import Settings
+from stored_runs import spec
 
 GIN, MIXUP = resolve("model", "gin").spec, resolve("method", "ifmixup").spec
 SPEC = RunSpec("MUTAG", "abc", "def", 7, 0, 3, Settings(), GIN, MIXUP)
@@ -85,3 +88,29 @@ def test_without_validation_its_graphs_are_trained_on():
     other = Fold(2, 1, (2, 3), (0,), (1,))
     assert other.without_validation.fingerprint == fold.without_validation.fingerprint
     assert fold.without_validation.indices("validation").numel() == 0
+
+
+def test_a_spec_from_its_stored_json_is_the_spec():
+    run = spec(3, dataset='a,"settings":{', model="gin", method="ifmixup", num_layers=3)
+    text = json.dumps(run.to_dict(), separators=(",", ":"))
+    assert RunSpec.of_json(text) == run
+    assert RunSpec.of_json(json.dumps(run.to_dict())) == run  # with spaces, as others write it
+    for wrong in (text[:-1], text.replace('"seed"', '"sead"'), "[1]", '{"settings":1}'):
+        with pytest.raises((ValueError, InputError)):
+            RunSpec.of_json(wrong)
+
+
+def test_keys_are_those_of_the_runs_that_are_stored():
+    assert spec(1).key == "38286445430bd64ace4ec2ee"
+    assert (
+        spec(0, model="gin", method="ifmixup", repeat=2, num_layers=3).key
+        == "dc8152b7e8c43c0dfe697328"
+    )
+    many = specs_on(
+        [(0, 1, "s" * 24)],
+        **{name: getattr(spec(1), name) for name in ("settings", "model", "method")},
+        dataset="MUTAG",
+        data="d" * 24,
+        seed=0,
+    )
+    assert [each.key for each in many] == [spec(1).key]

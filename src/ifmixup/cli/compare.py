@@ -16,6 +16,7 @@ from ifmixup.cli.console import PlainConsole, print_answer, print_skipped
 from ifmixup.cli.options import (
     GROUP,
     NO_DEFAULT,
+    SPLIT,
     EngineOptions,
     SettingsOptions,
     Source,
@@ -44,10 +45,12 @@ class CompareOptions:
             ('wide=ifmixup(alpha=1,beta=1)'); each is compared with none, else with the first.
         protocols: holdout (honest), paper (optimistic) and last (last epoch); paper and last share
             their runs.
-        folds: Number of folds.
-        repeats: Number of cross-validations, each with other folds.
+        folds: Number of folds; with 1, one split of 80/10/10.
+        repeats: Number of cross-validations, each with other folds. One split is trained on so many
+            times, with other seeds.
         seed: Seeds folds and runs.
-        splits: A file with folds to use instead of drawing them.
+        split: random (stratified), scaffold (whole Bemis-Murcko scaffolds), group:COLUMN (whole
+            groups), column:COLUMN (train, val or test), or a JSON file with train, val and test.
         grid: paper, or a TOML or YAML file with lists of values by name: the settings and options
             to choose from.
         search: grid runs the whole grid; halving a fraction of it, and is a little optimistic.
@@ -70,7 +73,7 @@ class CompareOptions:
     folds: int = 10
     repeats: int = 1
     seed: int = 0
-    splits: Annotated[Path | None, NO_DEFAULT] = None
+    split: Annotated[str | None, SPLIT] = None
     grid: Annotated[str | None, NO_DEFAULT] = None
     search: str = "grid"
     margin: float = 1.0
@@ -95,6 +98,7 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
     if options.print_config:
         print_config(config)
         return 0
+    from ifmixup.study.choose_split import columns_of
     from ifmixup.study.compare import compare as run_compare
 
     for name in changes.keys() & signature(run_compare).parameters.keys():
@@ -103,7 +107,7 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
             f"or set it in a variant: 'Net({name}=...)'."
         )
     console = PlainConsole()
-    dataset = options.reading.load(options.source, options.root)
+    dataset = options.reading.load(options.source, options.root, columns=columns_of(options.split))
     print_skipped(dataset, console)
     try:
         found = run_compare(
@@ -114,7 +118,7 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
             folds=options.folds,
             repeats=options.repeats,
             seed=options.seed,
-            splits=options.splits,
+            split=options.split,
             grid=options.grid,
             search=options.search,
             engine=options.engine.make(),

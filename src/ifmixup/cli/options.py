@@ -36,6 +36,12 @@ def default(text: str) -> Any:
 NO_DEFAULT = tyro.conf.arg(help_behavior_hint="")
 """For an option whose default is None and means: not used."""
 
+SPLIT = tyro.conf.arg(
+    metavar="random|scaffold|group:COLUMN|column:COLUMN|FILE",
+    help_behavior_hint="(default: the dataset's own, else random)",
+)
+"""For the option that says which graphs are trained on, validated on and tested on."""
+
 GROUP = tyro.conf.arg(name="")
 """For a group of options that are typed without the group's name."""
 

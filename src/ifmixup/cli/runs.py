@@ -8,15 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
-from ifmixup.cli.console import PlainConsole
+from ifmixup.cli.console import PlainConsole, print_table
 from ifmixup.cli.options import NO_DEFAULT
 from ifmixup.errors import InputError, StoreError, unknown_name
 from ifmixup.safe_io import printable
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
-    from ifmixup.study.record import Record
     from ifmixup.study.store import Store
 
 _NAMES = ("dataset", "model", "method")
@@ -52,7 +49,6 @@ def runs(
         thin: Export only the curves that protocols read, with a few digits.
         import_: First add the runs of this .jsonl, .sqlite or folder; then list nothing.
     """
-    from ifmixup.study import exchange
     from ifmixup.study.store import FILE_NAME, Store
     from ifmixup.study.study import load_studies
 
@@ -61,7 +57,9 @@ def runs(
     wanted = {name: value for name, value in filters.items() if value is not None}
     console = PlainConsole()
     if export is not None:
-        exchange.check_output(export)
+        from ifmixup.study.exchange import check_output
+
+        check_output(export)
     if not (folder / FILE_NAME).exists():
         inside = sorted(path.parent for path in folder.glob(f"*/{FILE_NAME}"))
         if inside and not wanted and export is None and import_ is None:
@@ -80,10 +78,12 @@ def runs(
         return 0 if complete else 1
 
     with Store(folder, read_only=True) as store:
-        records = list(store.records(**wanted, curves=False))
-        if not records:
+        rows = list(store.overview(**wanted))
+        if not rows:
             _check_filters(store, wanted)
         if export is not None:
+            from ifmixup.study import exchange
+
             found = store.records(**wanted)
             count = exchange.export(map(exchange.thinned, found) if thin else found, export)
             console.print(f"Exported {count} runs to {export}.")
@@ -95,7 +95,7 @@ def runs(
                     f"Study {printable(study.title)}: {count} trial{'s' if count != 1 else ''}, "
                     f"{len(study.keys & done)} of {len(study.keys)} runs done."
                 )
-            _print_runs(records, console)
+            _print_runs(rows, console)
     return 0 if complete else 1
 
 
@@ -119,12 +119,9 @@ def _import(folder: Path, source: Path, console: PlainConsole) -> bool:
 
 def _check_filters(store: Store, wanted: Mapping[str, Any]) -> None:
     """An error for the value that no run has, with those that there are."""
-    from ifmixup.study.exchange import flat
-
-    there = [flat(record) for record in store.records(curves=False)]
     for name, value in wanted.items():
-        present = sorted({str(row[name]) for row in there})
-        if there and str(value) not in present:
+        present = store.values(name)
+        if present and str(value) not in present:
             raise unknown_name(f"{name} in {store.path.parent}:", str(value), present)
 
 
@@ -133,65 +130,46 @@ def _print_folders(folders: Iterable[Path], console: PlainConsole) -> None:
     from ifmixup.study.store import Store
     from ifmixup.study.study import load_studies
 
-    table = _table("folder", "studies", "done", "failed")
-    broken = []
+    rows, broken = [], []
     for folder in folders:
         try:
             with Store(folder, read_only=True) as store:
                 counts = [len(store.keys(status)) for status in ("done", "failed")]
             counts = [len(load_studies(folder)), *counts]
-            table.add_row(printable(folder, None), *map(str, counts))
+            rows.append([printable(folder, None), *map(str, counts)])
         except StoreError as error:
             broken.append(str(error))
-    console.print(table)
+    print_table(["folder", "studies", "done", "failed"], rows, console, left=["folder"])
     for message in broken:
         console.print(f"Broken: {printable(message, None)}")
 
 
-def _print_runs(records: Sequence[Record], console: PlainConsole) -> None:
+def _print_runs(rows: Sequence[Mapping[str, Any]], console: PlainConsole) -> None:
     """One row per run, why runs failed, and a summary."""
-    from ifmixup.study.exchange import flat
-
-    if not records:
+    if not rows:
         console.print("No runs.")
         return
-    rows = [flat(record) for record in records]
-    done = [row for row in rows if "seconds" in row]
-    shared = [name for name in _METRICS if done and all(name in row for row in done)]
+    done = [row for row in rows if row["status"] == "done"]
+    shared = [name for name in _METRICS if done and all(name in row["metrics"] for row in done)]
     metric = shared[0] if shared else "metric"
-    table = _table(*_NAMES, "repeat", "fold", "status", metric, "seconds")
+    names = (*_NAMES, "repeat", "fold", "status")
+    cells = []
     for row in rows:
-        score = next((row[name] for name in shared or _METRICS if name in row), None)
-        table.add_row(
-            *(printable(row[name], None) for name in (*_NAMES, "repeat", "fold", "status")),
-            "" if score is None else f"{score:.4f}",
-            f"{row['seconds']:.1f}" if "seconds" in row else "",
-        )
-    console.print(table)
+        found = row["metrics"]
+        score = next((found[name] for name in shared or _METRICS if name in found), None)
+        seconds = "" if row["seconds"] is None else f"{row['seconds']:.1f}"
+        text = [printable(row[name], None) for name in names]
+        cells.append([*text, "" if score is None else f"{score:.4f}", seconds])
+    print_table([*names, metric, "seconds"], cells, console, left=[*_NAMES, "status"])
     for row in rows:
-        if "seconds" not in row:
+        if row["status"] != "done":
             run = " ".join(row[name] for name in _NAMES)
             console.print(
                 f"{printable(run, None)}, repeat {row['repeat']}, fold {row['fold']} failed: "
                 f"{printable(row['error'] or 'the reason is not known', None)}"
             )
-    seconds = sum(row["seconds"] for row in done)
+    total = sum(row["seconds"] or 0.0 for row in done)
     failed = len(rows) - len(done)
-    console.print(f"{len(done)} done, {failed} failed, {seconds:,.1f} s of training.")
+    console.print(f"{len(done)} done, {failed} failed, {total:,.1f} s of training.")
     if done:
         console.print(f"{metric}: on the test graphs after the last epoch.")
-
-
-def _table(*columns: str) -> Table:
-    """A table whose names are to the left, and numbers to the right."""
-    from rich import box
-    from rich.table import Table
-
-    # One space between columns: our longest names then fit into 80 columns.
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=0)
-    for column in columns:
-        if column in ("folder", *_NAMES):
-            table.add_column(column, overflow="fold")
-        else:
-            table.add_column(column, justify="left" if column == "status" else "right")
-    return table

@@ -13,6 +13,7 @@ from ifmixup.cli.console import PlainConsole, print_skipped
 from ifmixup.cli.options import (
     GROUP,
     NO_DEFAULT,
+    SPLIT,
     SettingsOptions,
     Source,
     SourceOptions,
@@ -39,11 +40,13 @@ class TrainOptions:
         method: A name (none, ifmixup, ...) or a class of your own (noise.py:Noise).
         save: Where the model goes.
         resume: Continue from the file given by --save.
+        split: random (stratified), scaffold (whole Bemis-Murcko scaffolds), group:COLUMN (whole
+            groups), column:COLUMN (train, val or test), or a JSON file with train, val and test.
         fold: Leave this fold out and test on it. Without it, train on all graphs, or on the
-            training part of a dataset that has a split of its own.
+            training part of a single split.
         folds: Number of folds.
         patience: Stop after so many epochs without a better one on validation graphs, which are
-            not trained on, and keep the best; needs --fold or a split of the dataset's own.
+            not trained on, and keep the best; needs --fold or a single split.
         seed: Seeds the folds and the training.
         device: auto, cpu, cuda or mps.
         root: Where datasets with names are.
@@ -57,6 +60,7 @@ class TrainOptions:
     method: str = "none"
     save: Path = Path("model.pt")
     resume: bool = False
+    split: Annotated[str | None, SPLIT] = None
     fold: Annotated[int | None, NO_DEFAULT] = None
     folds: int = 10
     patience: Annotated[int | None, NO_DEFAULT] = None
@@ -78,6 +82,7 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     if options.print_config:
         print_config(resolved(options, changes))
         return 0
+    from ifmixup.study.choose_split import columns_of
     from ifmixup.training.checkpoint import load_checkpoint
     from ifmixup.training.fit import epoch_bar
     from ifmixup.training.fit import train as run_training
@@ -86,7 +91,7 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     from ifmixup.training.task import title_of
 
     console = PlainConsole()
-    dataset = options.reading.load(options.source, options.root)
+    dataset = options.reading.load(options.source, options.root, columns=columns_of(options.split))
     print_skipped(dataset, console)
     data = pack(dataset)
     if data.num_classes == 1:
@@ -94,7 +99,7 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     start = starting_point(data, model, method, {**typed(options.settings), **changes})
     for component in (start.model, start.method):
         check_complete(component)
-    fold = _fold(options, data)
+    fold = _fold(options, data, console)
     if options.resume and not options.save.exists():
         console.print(f"There is no {options.save} to continue from: starting at epoch 0.")
     if options.save.exists() and not options.resume:
@@ -145,19 +150,32 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     return 0
 
 
-def _fold(options: TrainOptions, data: PackedDataset) -> Fold:
+def _fold(options: TrainOptions, data: PackedDataset, console: PlainConsole) -> Fold:
     """Which graphs are trained on, which choose the epoch, and which judge."""
-    from ifmixup.study.splits import make_splits
+    from ifmixup.study.choose_split import choose_splits
     from ifmixup.training.run_spec import PARTS, Fold
 
-    if options.fold is not None:
-        if not 0 <= options.fold < options.folds:
-            raise InputError(f"--fold must be from 0 to {options.folds - 1}; got {options.fold}.")
-        fold = make_splits(data, folds=options.folds, seed=options.seed).fold(0, options.fold)
-        return fold.without_validation if options.patience is None else fold
-    if data.split is not None:
-        own = {part: data.split[part].tolist() if part in data.split else () for part in PARTS}
-        return Fold(0, 0, **{part: tuple(index) for part, index in own.items()})
-    if options.patience is not None:
-        raise InputError("--patience needs validation graphs. Say which fold to leave out: --fold.")
-    return Fold(0, 0, tuple(range(len(data))), (), ())
+    if options.split is None and options.fold is None:
+        if data.split is not None:
+            own = {part: data.split[part].tolist() if part in data.split else () for part in PARTS}
+            return Fold(0, 0, **{part: tuple(index) for part, index in own.items()})
+        if options.patience is not None:
+            raise InputError(
+                "--patience needs validation graphs. Say which fold to leave out: --fold."
+            )
+        return Fold(0, 0, tuple(range(len(data))), (), ())
+    splits = choose_splits(data, options.split or "random", folds=options.folds, seed=options.seed)
+    folds = splits.folds
+    if options.fold is None and len(folds) > 1:
+        raise InputError(
+            f"--split {options.split} gives {len(folds)} folds. Say which one to leave out and "
+            f"test on: --fold 0; or make a single split: --folds 1."
+        )
+    if options.fold is not None and not 0 <= options.fold < len(folds):
+        raise InputError(f"--fold must be from 0 to {len(folds) - 1}; got {options.fold}.")
+    for note in splits.notes:
+        console.print(note)
+    if options.fold is None:
+        return folds[0]
+    fold = folds[options.fold]
+    return fold.without_validation if options.patience is None else fold

@@ -72,11 +72,16 @@ class Rows:
         index: The row of each graph in the source, counted from 0, skipped rows included.
         smiles: The SMILES of each graph, as the source writes it; None where there are none.
         columns: Other columns of a table, or attributes of graphs, by name: one text per graph.
+        total: The number of rows of the source; 0 for one row per graph.
     """
 
     index: Sequence[int]
     smiles: Sequence[str] | None = None
     columns: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    total: int = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "total", self.total or len(self.index))
 
     def select(self, graphs: Sequence[int]) -> Rows:
         """Those of the graphs numbered ``graphs``."""
@@ -84,6 +89,7 @@ class Rows:
             [self.index[i] for i in graphs],
             None if self.smiles is None else [self.smiles[i] for i in graphs],
             {name: [cells[i] for i in graphs] for name, cells in self.columns.items()},
+            self.total,
         )
 
 

@@ -93,6 +93,7 @@ def read_molecules(
                 column: [row.cells[at] for row in rows]
                 for at, column in enumerate(options.columns, 1 + len(label_columns))
             },
+            total=len(numbers) + len(skips.lines),
         ),
     )
 

@@ -14,6 +14,7 @@ from ifmixup.components import Component, resolve_all
 from ifmixup.data import load
 from ifmixup.errors import InputError, known_name
 from ifmixup.safe_io import folder_name
+from ifmixup.study.choose_split import Split, choose_splits, columns_of
 from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
@@ -22,7 +23,7 @@ from ifmixup.study.grid import Grid, check_grid, check_names, expand, load_grid,
 from ifmixup.study.halving import NOTE, SEARCHES, halve
 from ifmixup.study.protocols import needs_validation
 from ifmixup.study.run import Runner, changed_code, check_study
-from ifmixup.study.splits import Splits, load_splits, make_splits, own_splits
+from ifmixup.study.splits import Splits
 from ifmixup.study.store import FILE_NAME, Store
 from ifmixup.study.study import Study, make_trial, save_studies
 from ifmixup.training.packed import PackedDataset, pack
@@ -43,7 +44,7 @@ def compare(
     folds: int = 10,
     repeats: int = 1,
     seed: int = 0,
-    splits: str | os.PathLike[str] | None = None,
+    split: Split | None = None,
     grid: str | os.PathLike[str] | Grid | None = None,
     search: str = "grid",
     engine: Engine | None = None,
@@ -52,6 +53,8 @@ def compare(
     margin: float = 1.0,
     folder: str | os.PathLike[str] | None = None,
     root: str | os.PathLike[str] | None = None,
+    smiles: str | None = None,
+    label: str | None = None,
     retry_failed: bool = False,
     progress: bool = True,
     settings: Settings | None = None,
@@ -72,11 +75,14 @@ def compare(
             compared with ``none``, or with the first one where ``none`` is not among them.
         protocols: ``holdout`` (honest), ``paper`` (optimistic) and ``last``; ``paper`` and ``last``
             share their runs.
-        folds: How many folds. A dataset that comes with a split of its own has that as its only
-            fold.
-        repeats: How many times the cross-validation is repeated with other folds.
+        folds: How many folds; with 1, one split of 80 % to train, 10 % to validate, 10 % to test.
+        repeats: How many times the cross-validation is repeated with other folds. One split is
+            trained on so many times with other seeds.
         seed: Seeds folds and runs.
-        splits: A file with folds to use instead.
+        split: ``"random"``, ``"scaffold"``, ``"group:COLUMN"``, ``"column:COLUMN"``, a JSON file,
+            or ``{"train": [...], "val": [...], "test": [...]}``, or a list of such; see
+            :func:`~ifmixup.study.choose_split.choose_splits`. By default the dataset's own split,
+            else random.
         grid: ``"paper"``, a TOML or YAML file, or lists of values by name: the settings and options
             to choose from.
         search: ``"grid"`` runs the whole grid, ``"halving"`` a fraction of it, which is a little
@@ -88,6 +94,8 @@ def compare(
             baseline's mean for a metric that is not a fraction, such as RMSE.
         folder: Where the results go; by default ``ifmixup-runs/NAME``.
         root: Where the dataset lies.
+        smiles: The column of a table that holds SMILES.
+        label: The column, or columns separated by commas, that hold the labels.
         retry_failed: Run again what failed before.
         progress: Whether to show how far it is.
         settings: How to train; by default what is recommended for the dataset and the model
@@ -104,8 +112,12 @@ def compare(
     if engine is not None and workers is not None:
         raise InputError("Give either engine or workers: an engine has its own number of workers.")
     engine = engine or LocalEngine(workers)
-    data = dataset if isinstance(dataset, PackedDataset) else pack(load(dataset, root))
-    cut = _splits(data, splits, folds, repeats, seed)
+    if isinstance(dataset, PackedDataset):
+        data = dataset
+    else:
+        columns = columns_of(split)
+        data = pack(load(dataset, root, smiles=smiles, label=label, columns=columns))
+    cut = choose_splits(data, split, folds=folds, repeats=repeats, seed=seed)
     study = plan(
         data,
         cut,
@@ -204,26 +216,20 @@ def _origin(origin: str, settings: Settings | None, changes: Mapping[str, Any]) 
     return f"{start}, with {given} as given" if given else start
 
 
-def _splits(
-    data: PackedDataset, path: str | os.PathLike[str] | None, folds: int, repeats: int, seed: int
-) -> Splits:
-    """The folds of a file, else the dataset's own split, else folds that are drawn."""
-    if path is not None:
-        return load_splits(path, data)
-    if data.split is not None:
-        return own_splits(data, repeats=repeats, seed=seed)
-    return make_splits(data, folds=folds, repeats=repeats, seed=seed)
-
-
 def _notes(data: PackedDataset, splits: Splits, methods: Sequence[Component]) -> list[str]:
     """What must be said with the numbers of a study."""
-    said = []
+    said = list(splits.notes)
     if len(splits.folds) == 1:
         said.append("One fold shows no spread: with repeats it is trained on several times.")
     elif splits.are_one:
         said.append(
             "All runs share one split of the graphs: intervals and p-values tell how much the "
             "seed of the training matters, not what other test graphs would show."
+        )
+    elif splits.repeat_themselves:
+        said.append(
+            "Repeats share their folds: they differ in the seed of the training, and tell nothing "
+            "of other ways to cut the graphs into folds."
         )
     if data.continuous and any(getattr(m.cls, "weights_edges", False) for m in methods):
         said.append(

@@ -8,17 +8,20 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ifmixup.errors import InputError, known_name
-from ifmixup.training.run import RunResult
 from ifmixup.training.task import best_epoch, signed, validation_score
+
+if TYPE_CHECKING:  # which would import torch
+    from ifmixup.training.run import RunResult
 
 PROTOCOLS = ("holdout", "paper", "last")
 
 Pair = tuple[int, int]  # (repeat, fold)
-Results = Mapping[Pair, RunResult]  # of one setting
+Results = Mapping[Pair, "RunResult"]  # of one setting
 
 
 def needs_validation(protocol: str) -> bool:
@@ -208,7 +211,7 @@ def _mean_curve(results: Sequence[RunResult]) -> list[float]:
     return [math.fsum(at) / len(at) for at in zip(*curves, strict=True)]
 
 
-def _test_curve(result: RunResult) -> list[float]:
+def _test_curve(result: RunResult) -> Sequence[float]:
     return result.curves[f"test_{result.metric}"]
 
 

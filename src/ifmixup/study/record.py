@@ -9,20 +9,24 @@ import json
 import math
 import socket
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
+from functools import lru_cache
+from sys import intern
 from typing import Any
 
 from ifmixup.errors import InputError, StoreError
+from ifmixup.training.compact import StoredCurves
 from ifmixup.training.run import RunResult, versions
 from ifmixup.training.run_spec import RunSpec
-from ifmixup.values import as_dict, decode_fields, encode_number, short
+from ifmixup.values import as_dict, decode, decode_fields, decode_number, encode_number, short
 
-STATUSES = ("done", "failed")
 MAX_CURVES = 256 * 1024**2
 """The maximum number of bytes that the curves of one run may have."""
 
+_TEXTS = {"key": str, "error": str | None, "host": str, "finished_at": str}
 _PARTS = ("key", "spec", "status", "result", "error", "versions", "host", "finished_at")
 
 
@@ -79,23 +83,10 @@ class Record:
         Raises:
             StoreError: If a value is missing, unknown, of the wrong type or out of range.
         """
-        try:
+        with _as_store_error():
             values = dict(as_dict(values))
             status = values.pop("status", None)
-            found = decode_fields("the record", values, Record)
-            result = found["result"]
-            if status != ("failed" if result is None else "done"):
-                raise StoreError(f"the status {short(status)} does not go with what it has")
-            for seconds in () if result is None else (result.seconds, result.prepare_seconds):
-                if not 0 <= seconds < math.inf:
-                    raise StoreError(f"{seconds} is not a number of seconds")
-            finished_at = _utc(datetime.fromisoformat(found["finished_at"]))
-            return Record(**{**found, "finished_at": finished_at})
-        except StoreError:
-            raise
-        # Values of an untrusted file: TypeError, OverflowError, RecursionError, ...
-        except Exception as error:
-            raise StoreError(f"{type(error).__name__}: {error}") from error
+            return _checked(status, decode_fields("the record", values, Record))
 
     def to_row(self) -> dict[str, Any]:
         """The values of the columns of the database, by name."""
@@ -124,22 +115,58 @@ class Record:
     @staticmethod
     def of_row(row: Mapping[str, Any]) -> Record:
         """The inverse of :meth:`to_row`; without the column ``curves`` there are no curves."""
-        try:
+        with _as_store_error():
             result = None
             if row["status"] == "done":
-                result = {
-                    "curves": json.loads(_unzip(row["curves"])) if "curves" in row else {},
-                    "metrics": json.loads(row["metrics"]),
-                    "seconds": row["seconds"],
-                    "prepare_seconds": row["prepare_seconds"],
-                }
-            texts = {name: json.loads(row[name]) for name in ("spec", "versions")}
-            whole = {name: row[name] for name in ("key", "status", "error", "host", "finished_at")}
-            return Record.of({**whole, **texts, "result": result})
-        except StoreError:
-            raise
-        except (ValueError, TypeError, RecursionError, zlib.error) as error:
-            raise StoreError(f"{type(error).__name__}: {error}") from error
+                text = _unzip(row["curves"]) if "curves" in row else b"{}"
+                curves = StoredCurves(text, _numbers)
+                given = as_dict(json.loads(row["metrics"]))
+                metrics = {intern(name): decode_number(value) for name, value in given.items()}
+                times = (decode_number(row[n]) for n in ("seconds", "prepare_seconds"))
+                result = RunResult(curves, metrics, *times)
+            for name, kinds in _TEXTS.items():
+                if not isinstance(row[name], kinds):
+                    raise StoreError(f"its {name} is {short(row[name])}")
+            texts = {name: row[name] for name in _TEXTS}
+            spec, found = RunSpec.of_json(row["spec"]), _versions(row["versions"])
+            return _checked(
+                row["status"], {**texts, "spec": spec, "versions": found, "result": result}
+            )
+
+
+@contextmanager
+def _as_store_error() -> Iterator[None]:
+    """Whatever the values of an untrusted file raise (TypeError, OverflowError, ...) is ours."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except Exception as error:
+        raise StoreError(f"{type(error).__name__}: {error}") from error
+
+
+def _checked(status: Any, found: dict[str, Any]) -> Record:
+    """The record with these values, whose types were checked."""
+    result = found["result"]
+    if status != ("failed" if result is None else "done"):
+        raise StoreError(f"the status {short(status)} does not go with what it has")
+    for seconds in () if result is None else (result.seconds, result.prepare_seconds):
+        if not 0 <= seconds < math.inf:
+            raise StoreError(f"{seconds} is not a number of seconds")
+    finished_at = _utc(datetime.fromisoformat(found["finished_at"]))
+    return Record(**{**found, "finished_at": finished_at})
+
+
+@lru_cache(maxsize=256)
+def _versions(text: str) -> dict[str, str]:
+    """Versions as they are stored, once for the many runs that share them."""
+    return decode("versions", json.loads(text), dict[str, str])
+
+
+def _numbers(values: Any) -> list[float]:
+    """The numbers of a curve, which are decoded when they are asked for."""
+    with _as_store_error():
+        return decode("a curve", values, list[float])
 
 
 def _utc(time: datetime) -> str:

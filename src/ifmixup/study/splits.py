@@ -1,23 +1,24 @@
-"""Which graphs are trained on, validated on and tested on: made once, written down, read back."""
+"""Which graphs are trained on, validated on and tested on: made once and written down."""
 
 from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from ifmixup.errors import InputError, StoreError
 from ifmixup.safe_io import atomically
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run_spec import PARTS, Fold, digest
 
-_HEAD = {"dataset": str, "data": str, "seed": int, "folds": list}
+NEEDED = ("train", "test")  # parts that a split must have; without validation a tenth is drawn
+TENTHS = 10  # of a single split: eight train, one validates, one tests
 
 
 @dataclass(frozen=True)
@@ -29,17 +30,24 @@ class Splits:
         data: The fingerprint of its graphs.
         seed: What the folds were drawn with.
         folds: The folds, repeat by repeat.
+        notes: What must be said of them.
     """
 
     dataset: str
     data: str
     seed: int
     folds: tuple[Fold, ...]
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def are_one(self) -> bool:
         """Whether all are the same graphs in the same parts, such as a dataset's own split."""
         return len({each.fingerprint for each in self.folds}) == 1
+
+    @property
+    def repeat_themselves(self) -> bool:
+        """Whether a repeat has the same graphs in the same parts as another one."""
+        return len({each.fingerprint for each in self.folds}) < len(self.folds)
 
     @cached_property
     def test_ratio(self) -> float:
@@ -65,7 +73,7 @@ class Splits:
         lines = [f" {json.dumps(key)}: {json.dumps(value)}," for key, value in head.items()]
         folds = []
         for each in self.folds:
-            parts = [f'   "{part}": {json.dumps(getattr(each, part))}' for part in PARTS]
+            parts = [f'   "{part}": {json.dumps(list(getattr(each, part)))}' for part in PARTS]
             start = f'  {{"repeat": {each.repeat}, "fold": {each.fold}'
             folds.append(",\n".join([start, *parts]) + "}")
         text = "\n".join(["{", *lines, ' "folds": [', ",\n".join(folds), " ]", "}", ""])
@@ -88,30 +96,29 @@ def make_splits(data: PackedDataset, *, folds: int = 10, repeats: int = 1, seed:
     """Draw folds; the same seed gives the same folds on every machine.
 
     Folds of classes are stratified: each has its part of every class. Folds of labels and values
-    are drawn at random.
+    are drawn at random. A tenth of the graphs that a fold does not test on validates.
 
     Args:
-        folds: The number of folds; each is the test fold once per repeat.
+        folds: The number of folds; each is the test fold once per repeat. With 1, each repeat
+            trains on 80 %, validates on 10 % and tests on 10 % of the graphs.
         repeats: How many times all graphs are shuffled anew and cut into folds.
         seed: Decides the shuffles.
     """
     from sklearn.model_selection import StratifiedKFold
 
-    if folds < 2 or repeats < 1:
-        raise InputError(f"At least 2 folds and 1 repeat are needed; got {folds} and {repeats}.")
-    y = _strata(data)
-    _check_enough(data, y, folds)
+    check_counts(folds, repeats)
+    y = strata(data)
+    parts = folds if folds > 1 else TENTHS
+    _check_enough(data, y, parts)
     made = []
     for repeat in range(repeats):
         # Legacy generators of numpy, seeded by a number of 32 bits, are the same everywhere.
         start = int(digest(["splits", seed, repeat])[:8], 16)
-        cut = StratifiedKFold(folds, shuffle=True, random_state=start).split(y, y)
-        for number, (rest, test) in enumerate(cut):
+        cut = list(StratifiedKFold(parts, shuffle=True, random_state=start).split(y, y))
+        for number, (rest, test) in enumerate(cut[:folds]):
             chance = np.random.RandomState((start + number + 1) % 2**32)
-            validation = _stratified_tenth(rest, y, chance)
-            train = np.setdiff1d(rest, validation)
-            parts = (tuple(part.tolist()) for part in (train, validation, test))
-            made.append(Fold(repeat, number, *parts))
+            validation = cut[1][1] if folds == 1 else _stratified_tenth(rest, y, chance)
+            made.append(fold_of(repeat, number, np.setdiff1d(rest, validation), validation, test))
     if any(not each.validation for each in made):
         raise InputError(
             f"{data.name} is too small for {folds} folds: with one training graph per class there "
@@ -129,93 +136,124 @@ def own_splits(data: PackedDataset, *, repeats: int = 1, seed: int = 0) -> Split
     """
     if data.split is None:
         raise InputError(f"{data.name} has no split of its own. Use make_splits.")
-    if repeats < 1:
-        raise InputError(f"At least 1 repeat is needed; got {repeats}.")
-    parts = {part: data.split.get(part, torch.empty(0)).long().tolist() for part in PARTS}
-    if not parts["validation"]:
-        rest = np.array(parts["train"])
-        chance = np.random.RandomState(int(digest(["splits", seed, 0])[:8], 16))
-        parts["validation"] = _stratified_tenth(rest, _strata(data), chance).tolist()
-        parts["train"] = np.setdiff1d(rest, parts["validation"]).tolist()
-    folds = [{"repeat": repeat, "fold": 0, **parts} for repeat in range(repeats)]
-    values = {"dataset": data.name, "data": data.fingerprint, "seed": seed, "folds": folds}
-    return _checked(values, data, f"The split of {data.name}")
+    parts = {part: index.tolist() for part, index in data.split.items()}
+    return given_splits(data, [parts], f"The split of {data.name}", repeats=repeats, seed=seed)
 
 
-def load_splits(path: str | os.PathLike[str], data: PackedDataset) -> Splits:
-    """Read splits of ``data`` that :meth:`Splits.save` or anyone wrote; they are not trusted."""
-    try:
-        values = json.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"The splits {path} cannot be read: {error}.") from error
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"The splits {path} are not JSON: {error}.") from error
-    return _checked(values, data, str(path))
+def given_splits(
+    data: PackedDataset,
+    folds: Sequence[Mapping[str, Sequence[int]]],
+    source: str,
+    *,
+    repeats: int = 1,
+    seed: int = 0,
+    needed: Sequence[str] = NEEDED,
+) -> Splits:
+    """Splits of parts that were given, each with ``train``, ``test`` and maybe ``validation``.
 
+    Where test graphs of two of them overlap, each is a repeat of its own; else they are the folds
+    of one repeat.
 
-def _checked(values: Any, data: PackedDataset, source: str) -> Splits:
-    """Splits from untrusted values; an error names the fold and says what is wrong with it."""
-    for name, kind in _HEAD.items():
-        if not isinstance(values, dict) or type(values.get(name)) is not kind:
-            raise InputError(
-                f"{source} is not a splits file: {name!r} must be there and be a {kind.__name__}. "
-                f"Needed are {', '.join(_HEAD)}."
-            )
-    if values["data"] != data.fingerprint:
-        raise InputError(
-            f"{source} was made for other graphs: {values['dataset']!r} with fingerprint "
-            f"{values['data']!r}, not {data.name!r} with {data.fingerprint!r}. Use the splits of "
-            f"this dataset, or make new ones."
-        )
-    if not values["folds"]:
+    Args:
+        folds: The graphs of each part, by its name; they are checked.
+        source: Where they come from, for messages.
+        repeats: How many times each is trained on; each time with draws of its own.
+        seed: Decides which tenth of the training graphs validates, where that is not said.
+        needed: The parts that must not be empty.
+    """
+    check_counts(2, repeats)
+    if not folds:
         raise InputError(f"{source} has no folds.")
-    tested: dict[tuple[int, int], int] = {}  # (repeat, graph) -> the fold that tests on it
-    seen = set()
-    for number, fold in enumerate(values["folds"]):
-        name = f"{source}, entry {number} of 'folds'"
-        if not isinstance(fold, dict):
-            raise InputError(f"{name} must be an object with repeat, fold, {', '.join(PARTS)}.")
-        for key in ("repeat", "fold"):
-            if type(fold.get(key)) is not int or not 0 <= fold[key] < 2**31:
-                raise InputError(f"{name}: {key!r} must be a number from 0; got {fold.get(key)!r}.")
-        pair = fold["repeat"], fold["fold"]
-        name = f"{source}, repeat {pair[0]}, fold {pair[1]}"
-        if pair in seen:
-            raise InputError(f"{name} is there twice. Number the folds of a repeat 0, 1, 2 ...")
-        seen.add(pair)
-        _check_parts(fold, len(data), name)
-        for graph in fold["test"]:
-            other = tested.setdefault((pair[0], graph), pair[1])
-            if other != pair[1]:
+    y = strata(data)
+    tested: set[int] = set()
+    total = 0
+    made, drawn = [], 0
+    for number, given in enumerate(folds):
+        name = source if len(folds) == 1 else f"{source}, split {number}"
+        checked = check_parts(given, len(data), name, needed)
+        rest, validation = checked["train"], checked["validation"]
+        if not len(validation):
+            chance = np.random.RandomState(int(digest(["splits", seed, number])[:8], 16))
+            validation = _stratified_tenth(rest, y, chance)
+            rest = np.setdiff1d(rest, validation)
+            drawn += 1
+            if not len(validation):
                 raise InputError(
-                    f"{name}: test graph {graph} is a test graph of fold {other} of that repeat, "
-                    f"too. The test folds of a repeat must not overlap."
+                    f"{name} has no validation graphs, and too few to train on to take a tenth of "
+                    f"them. Add 'val'."
                 )
-    folds = sorted(map(Fold.of, values["folds"]), key=lambda each: (each.repeat, each.fold))
-    return Splits(values["dataset"], values["data"], values["seed"], tuple(folds))
+        made.append((rest, validation, checked["test"]))
+        tested.update(checked["test"].tolist())
+        total += len(checked["test"])
+    overlap = len(tested) < total
+    notes = []
+    if drawn:
+        notes.append(
+            f"{source} has no validation graphs: a tenth of the training graphs, drawn with the "
+            f"seed {seed}, validates."
+        )
+    if overlap:
+        notes.append(
+            f"The {len(made)} splits of {source} share test graphs: they are read as repeats, not "
+            f"as folds of one cross-validation."
+        )
+    numbered = [fold_of(i * overlap, i * (not overlap), *parts) for i, parts in enumerate(made)]
+    return Splits(
+        data.name, data.fingerprint, seed, repeated(numbered, repeats), notes=tuple(notes)
+    )
 
 
-def _check_parts(fold: dict[str, Any], graphs: int, name: str) -> None:
-    owner: dict[int, str] = {}
-    for part in PARTS:
-        indices = fold.get(part)
-        if not isinstance(indices, list) or not indices:
+def repeated(folds: Sequence[Fold], repeats: int) -> tuple[Fold, ...]:
+    """The same folds so many times: runs of a later repeat train with other seeds."""
+    span = 1 + max(each.repeat for each in folds)
+    return tuple(replace(f, repeat=f.repeat + span * r) for r in range(repeats) for f in folds)
+
+
+def fold_of(repeat: int, fold: int, *parts: np.ndarray) -> Fold:
+    """A fold of the arrays of its training, validation and test graphs."""
+    return Fold(repeat, fold, *(tuple(part.tolist()) for part in parts))
+
+
+def check_counts(folds: int, repeats: int) -> None:
+    """Check the numbers of folds and repeats."""
+    if folds < 1 or repeats < 1:
+        raise InputError(f"At least 1 fold and 1 repeat are needed; got {folds} and {repeats}.")
+
+
+def check_parts(
+    given: Mapping[str, Any], graphs: int, name: str, needed: Sequence[str] = NEEDED
+) -> dict[str, np.ndarray]:
+    """The graphs of each part, sorted; an error says what is wrong with the split ``name``."""
+    found = {}
+    owner = np.full(graphs, -1)
+    for number, part in enumerate(PARTS):
+        indices = given.get(part, ())
+        if isinstance(indices, np.ndarray):
+            indices = indices.tolist()
+        if not isinstance(indices, list | tuple | range) or not (indices or part not in needed):
             raise InputError(f"{name}: {part!r} must be a list of at least one graph.")
-        for index in indices:
-            if type(index) is not int or not 0 <= index < graphs:
-                raise InputError(
-                    f"{name}: {index!r} in {part!r} is not a graph of the dataset; they are "
-                    f"numbered 0 to {graphs - 1}."
-                )
-            if index in owner:
-                raise InputError(
-                    f"{name}: graph {index} is in {owner[index]!r} and in {part!r}. Each graph may "
-                    f"be in one of {', '.join(PARTS)}, once."
-                )
-            owner[index] = part
+        wrong = next((i for i in indices if type(i) is not int or not 0 <= i < graphs), None)
+        if wrong is not None:
+            raise InputError(
+                f"{name}: {wrong!r} in {part!r} is not a graph of the dataset; they are numbered "
+                f"0 to {graphs - 1}."
+            )
+        index = np.sort(np.array(indices, dtype=np.int64))
+        twice = index[1:][index[1:] == index[:-1]]
+        other = index[owner[index] >= 0]
+        if len(twice) or len(other):
+            graph = int(twice[0] if len(twice) else other[0])
+            where = part if len(twice) else PARTS[owner[graph]]
+            raise InputError(
+                f"{name}: graph {graph} is in {where!r} and in {part!r}. Each graph may be in one "
+                f"of {', '.join(PARTS)}, once."
+            )
+        owner[index] = number
+        found[part] = index
+    return found
 
 
-def _strata(data: PackedDataset) -> np.ndarray:
+def strata(data: PackedDataset) -> np.ndarray:
     """The class of each graph; where there are no classes, all are of one."""
     return data.y.cpu().numpy() if data.task == "classes" else np.zeros(len(data), dtype=int)
 

@@ -13,19 +13,21 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ifmixup.components import ClassSpec
 from ifmixup.errors import InputError, StoreError
 from ifmixup.safe_io import atomically
 from ifmixup.study.baselines import Baseline
 from ifmixup.study.protocols import Pair, needs_validation
-from ifmixup.study.splits import Splits
-from ifmixup.training.packed import PackedDataset
-from ifmixup.training.run_spec import Fold, RunSpec
+from ifmixup.training.run_spec import Fold, RunSpec, specs_on
 from ifmixup.training.settings import Settings
 from ifmixup.training.task import check_metric_name
 from ifmixup.values import as_dict, as_list, decode_fields, short
+
+if TYPE_CHECKING:  # a list of runs is there before torch is imported
+    from ifmixup.study.splits import Splits
+    from ifmixup.training.packed import PackedDataset
 
 FILE_NAME = "study.json"
 FORMAT = 1
@@ -98,7 +100,7 @@ class Trial:
 
     def __post_init__(self) -> None:
         if not self.keys:  # of a trial that is read they are what was stored
-            keys = tuple(tuple(spec.key for spec in specs) for specs in self.specs())
+            keys = tuple(tuple(spec.key for spec in specs) for specs in self._specs)
             object.__setattr__(self, "keys", keys)
 
     @property
@@ -113,25 +115,17 @@ class Trial:
 
     def specs(self) -> list[list[RunSpec]]:
         """Its runs, by candidate and fold."""
-        return [
-            [
-                RunSpec(
-                    dataset=self.dataset,
-                    data=self.data,
-                    split=split,
-                    seed=self.seed,
-                    repeat=repeat,
-                    fold=fold,
-                    **vars(each),
-                )
-                for repeat, fold, split in self.folds
-            ]
-            for each in self.candidates
-        ]
+        return self._specs
+
+    @cached_property
+    def _specs(self) -> list[list[RunSpec]]:
+        parts: dict[str, Any] = {"dataset": self.dataset, "data": self.data, "seed": self.seed}
+        return [specs_on(self.folds, **vars(each), **parts) for each in self.candidates]
 
     def to_dict(self) -> dict[str, Any]:
         """As values that JSON has."""
-        return {**vars(self), "candidates": [each.to_dict() for each in self.candidates]}
+        values = {name: getattr(self, name) for name in Trial.__dataclass_fields__}
+        return {**values, "candidates": [each.to_dict() for each in self.candidates]}
 
     @staticmethod
     def of(values: Any) -> Trial:

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ifmixup.components import Component, foreign, set_options
+from ifmixup.components import METHODS, Component, foreign, set_options
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.settings import Settings, setting_types
 from ifmixup.training.trainer import with_edge_attr
@@ -46,9 +46,16 @@ def recommended(data: PackedDataset, model: Component, method: Component) -> Rec
     return Recommendation(
         settings,
         set_options([model], options)[0],
-        set_options([method], ratio)[0] if all(map(method.takes, ratio)) else method,
+        set_options([method], ratio)[0] if _draws_as_ifmixup(method, ratio) else method,
         f"recommended for {data.name} and {model.spec.class_name}",
     )
+
+
+def _draws_as_ifmixup(method: Component, ratio: Mapping[str, Any]) -> bool:
+    """Whether a method has ifmixup's ratio, which is what was searched; others keep their own."""
+    own, known = (METHODS.options(cls) for cls in (method.cls, METHODS.get("ifmixup")))
+    same = all(name in own and own[name].default == known[name].default for name in ratio)
+    return same and all(map(method.takes, ratio))
 
 
 def starting_point(

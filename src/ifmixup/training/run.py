@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -40,7 +40,7 @@ class RunResult:
         prepare_seconds: The part of it that went into cutting and augmenting batches.
     """
 
-    curves: dict[str, list[float]]
+    curves: Mapping[str, Sequence[float]]
     metrics: dict[str, float]
     seconds: float
     prepare_seconds: float

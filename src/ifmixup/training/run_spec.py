@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from torch import Tensor
+import numpy as np
 
 from ifmixup.components import ClassSpec
+from ifmixup.training.compact import Indices
 from ifmixup.training.settings import Settings
-from ifmixup.values import as_dict, decode, field_types, same_names
+from ifmixup.values import as_dict, decode, decode_fields, field_types, same_names
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 VERSION = 3  # of the training: another one where the same spec gives other numbers than before
 PARTS = ("train", "validation", "test")
@@ -22,7 +25,14 @@ PARTS = ("train", "validation", "test")
 
 def digest(value: Any) -> str:
     """A fingerprint of plain values, the same on every machine."""
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return _hash(_json(value))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
@@ -42,13 +52,13 @@ class Fold:
 
     repeat: int
     fold: int
-    train: tuple[int, ...]
-    validation: tuple[int, ...]
-    test: tuple[int, ...]
+    train: Sequence[int]
+    validation: Sequence[int]
+    test: Sequence[int]
 
     def __post_init__(self) -> None:
         for part in PARTS:
-            object.__setattr__(self, part, tuple(sorted(getattr(self, part))))
+            object.__setattr__(self, part, Indices(np.sort(Indices(getattr(self, part)).array)))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -58,11 +68,12 @@ class Fold:
     @cached_property
     def without_validation(self) -> Fold:
         """The same fold with the validation graphs among those to train on."""
-        return Fold(self.repeat, self.fold, (*self.train, *self.validation), (), self.test)
+        both = np.concatenate([np.asarray(self.train), np.asarray(self.validation)])
+        return Fold(self.repeat, self.fold, Indices(both), (), self.test)
 
     def indices(self, part: str) -> Tensor:
         """The graphs of ``"train"``, ``"validation"`` or ``"test"`` as a tensor."""
-        return torch.tensor(getattr(self, part), dtype=torch.long)
+        return Indices(getattr(self, part)).tensor()
 
     def to_dict(self) -> dict[str, Any]:
         """As values that JSON has."""
@@ -107,15 +118,11 @@ class RunSpec:
 
         What is None is left out, so a new option that is off by default keeps the runs there are.
         """
-        return digest(
-            [
-                VERSION,
-                [self.data, self.split, self.seed, self.repeat, self.fold],
-                {name: v for name, v in self.settings.to_dict().items() if v is not None},
-                self.model.identity,
-                self.method.identity,
-            ]
-        )
+        return self._key(_recipe(self.settings, self.model, self.method))
+
+    def _key(self, recipe: str) -> str:
+        own = [VERSION, [self.data, self.split, self.seed, self.repeat, self.fold]]
+        return _hash(f"{_json(own)[:-1]},{recipe}]")
 
     @property
     def run_seed(self) -> int:
@@ -130,11 +137,61 @@ class RunSpec:
     @staticmethod
     def of(values: Any) -> RunSpec:
         """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
-        same_names("the spec", as_dict(values), RunSpec.__dataclass_fields__)
-        return RunSpec(**{name: _part(name, json.dumps(value)) for name, value in values.items()})
+        return RunSpec(**decode_fields("the spec", values, RunSpec))
+
+    @staticmethod
+    def of_json(text: str) -> RunSpec:
+        """The spec that is stored as JSON, from an untrusted file."""
+        # All runs of a candidate end in the same text, which is decoded once. Quotes within texts
+        # are escaped, so what is looked for cannot be part of a value.
+        head, found, tail = text.partition(',"settings":')
+        if not found:
+            return RunSpec.of(json.loads(text))
+        values = as_dict(json.loads(head + "}"))
+        shared = _shared(f'{{"settings":{tail}')
+        same_names("the spec", {**values, **shared}, RunSpec.__dataclass_fields__)
+        hints = field_types(RunSpec)
+        own = {name: decode(name, value, hints[name]) for name, value in values.items()}
+        return RunSpec(**{**own, **shared})
+
+
+def specs_on(
+    folds: Iterable[tuple[int, int, str]],
+    settings: Settings,
+    model: ClassSpec,
+    method: ClassSpec,
+    **parts: Any,
+) -> list[RunSpec]:
+    """The runs of one candidate on folds, each (repeat, fold, fingerprint); ``parts`` is the rest.
+
+    What the runs share is hashed once: a large grid on many folds has many keys.
+    """
+    recipe, found = _recipe(settings, model, method), []
+    for repeat, fold, split in folds:
+        spec = RunSpec(
+            split=split,
+            repeat=repeat,
+            fold=fold,
+            settings=settings,
+            model=model,
+            method=method,
+            **parts,
+        )
+        vars(spec)["key"] = spec._key(recipe)
+        found.append(spec)
+    return found
+
+
+def _recipe(settings: Settings, model: ClassSpec, method: ClassSpec) -> str:
+    """The part of a key that all folds of a candidate share, as JSON."""
+    plain = {name: value for name, value in settings.to_dict().items() if value is not None}
+    return ",".join(map(_json, (plain, model.identity, method.identity)))
 
 
 @lru_cache(maxsize=4096)
-def _part(name: str, text: str) -> Any:
-    """A part of a spec, once for the many runs that share it."""
-    return decode(name, json.loads(text), field_types(RunSpec)[name])
+def _shared(text: str) -> dict[str, Any]:
+    """Some parts of a spec from their JSON, once for the many runs that share them."""
+    values, hints = as_dict(json.loads(text)), field_types(RunSpec)
+    known = {name: hints[name] for name in hints if name in values}
+    same_names("the spec", values, known)
+    return {name: decode(name, values[name], hint) for name, hint in known.items()}

@@ -121,5 +121,11 @@ def best_epoch(curves: Mapping[str, Sequence[float]]) -> int:
     """The epoch, from 0, that validation chooses: the best metric, then the lowest loss, then the
     earliest.
     """
-    epochs = range(len(curves["validation_loss"]))
-    return max(epochs, key=lambda epoch: validation_score(curves, epoch))  # the first of equals
+    metric = metric_of(curves)
+    values = curves[f"validation_{metric}"]
+    if not any(map(math.isnan, values)):  # for many runs: without a call per epoch
+        best = max(values) if higher_is_better(metric) else min(values)
+        equal = [epoch for epoch, value in enumerate(values) if value == best]
+    else:
+        equal = list(range(len(values)))
+    return max(equal, key=lambda epoch: validation_score(curves, epoch))  # the first of equals

@@ -50,6 +50,7 @@ def test_edges_are_as_wide_as_their_weight(axes):
         Edge(1, 3, 0.75, "A"),
         Edge(0, 2, 0.25, "B"),
         Edge(2, 3, 0.75, "A"),
+        Edge(0, 3, 0.5, "new"),
     ]
     draw_edges(axes, POSITIONS, edges, 8.0, 4.0)
     drawn = {lines.get_label(): lines for lines in axes.collections}
@@ -57,6 +58,7 @@ def test_edges_are_as_wide_as_their_weight(axes):
         "edges both": [4.0],
         "edges A": [3.0, 3.0],
         "edges B": [1.0],
+        "edges new": [2.0],
     }
     for origin, colour in EDGE_COLOURS.items():
         assert tuple(drawn[f"edges {origin}"].get_colors()[0]) == (*to_rgb(colour), 1)

@@ -24,7 +24,12 @@ Colours = NDArray[np.float64]
 PALETTE = ("#A0A0A0", "#56B4E9", "#E69F00", "#F0E442", "#0072B2", "#D55E00", "#CC79A7", "#009E73")
 COLOUR_MAP = "cividis"
 # A purple and a green that colour-blind people tell apart, and that few nodes have.
-EDGE_COLOURS: dict[Origin, str] = {"both": "#222222", "A": "#9E4FB5", "B": "#1B8A45"}
+EDGE_COLOURS: dict[Origin, str] = {
+    "both": "#222222",
+    "A": "#9E4FB5",
+    "B": "#1B8A45",
+    "new": "#E8740C",
+}
 ATOMS = {"MUTAG": ("C", "N", "O", "F", "I", "Cl", "Br")}
 
 

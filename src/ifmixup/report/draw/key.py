@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from matplotlib.cm import ScalarMappable
@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Circle
 
 from ifmixup.report.draw.colours import EDGE_COLOURS, Features
-from ifmixup.report.draw.pair import ORIGINS, Pair, count, weight_text
+from ifmixup.report.draw.pair import ORIGINS, Origin, Pair, count, weight_text
 from ifmixup.report.draw.panel import node_patches
 
 Box = tuple[float, float, float, float]  # left, bottom, width, height: fractions of the figure
@@ -54,6 +54,12 @@ def draw_edge_key(figure: Figure, pair: Pair, widest: float, box: Box) -> None:
         edges = f"{ORIGINS[origin]} ({count(len(weights), 'edge')})"
         names.append(f"weight {weight_text(weights)}: {edges}")
     _legend(figure, handles, names, (box[0], box[1] + box[3] / 2), 2)
+
+
+def draw_origin_key(figure: Figure, lines: Mapping[Origin, str], box: Box) -> None:
+    """Name the colours of edges, and of rings around nodes, by where these come from."""
+    handles = [Line2D([], [], color=EDGE_COLOURS[origin], lw=2) for origin in lines]
+    _legend(figure, handles, list(lines.values()), (box[0], box[1] + box[3] / 2), 2)
 
 
 def _colour_bar(figure: Figure, features: Features, box: Box) -> None:

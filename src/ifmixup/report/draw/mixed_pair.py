@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ifmixup.report.draw.key import Box
 
 # In points: left, bottom, width, height.
-_PAGE = (0.0, 0.0, 864.0, 500.0)
+PAGE = (0.0, 0.0, 864.0, 500.0)
 _SOURCES = ((10.0, 268.0, 200.0, 180.0), (10.0, 56.0, 200.0, 180.0))
 _PADDED = ((228.0, 268.0, 200.0, 180.0), (228.0, 56.0, 200.0, 180.0))
 _MIXED = (446.0, 56.0, 408.0, 392.0)
@@ -67,54 +67,57 @@ def draw_mixed_pair(
     known = distinguish(torch.cat([x_a, x_b]), features)
     colours = known.colour(x_a), known.colour(x_b)
 
-    figure = Figure(figsize=(_PAGE[2] / 72, _PAGE[3] / 72))
+    figure = Figure(figsize=(PAGE[2] / 72, PAGE[3] / 72))
     figure.text(0.5, 0.97, title, ha="center", va="center", fontsize=12, fontweight="bold")
     for row, name in enumerate(_NAMES):
         size, edges = pair.sizes[row], pair.edges[row]
         dummies = pair.num_nodes - size
-        positions, unit = fit(pair.num_nodes, _ends(edges), *_SOURCES[row][2:], num_dummies=dummies)
-        radius, widest = min(9.0, 0.34 * unit), _widest(2.2, unit, edges)
+        positions, unit = fit(
+            pair.num_nodes, ends_of(edges), *_SOURCES[row][2:], num_dummies=dummies
+        )
+        radius, widest = min(9.0, 0.34 * unit), widest_line(2.2, unit, edges)
         before = f"{name}: {count(size, 'node')}, {count(len(edges), 'edge')}"
         after = f"{name} with {count(dummies, 'dummy node')}"
         if not dummies:
             after = f"{name}: no dummy nodes needed"
         for box, text, shown in ((_SOURCES[row], before, size), (_PADDED[row], after, None)):
-            axes = _panel(figure, box, text, EDGE_COLOURS[name])
+            axes = panel(figure, box, text, EDGE_COLOURS[name])
             draw_edges(axes, positions, edges, radius, widest)
             draw_nodes(axes, positions[:shown], colours[row], radius)
 
     edges = pair.edges[2]
-    positions, unit = fit(pair.num_nodes, _ends(edges), *_MIXED[2:])
-    radius, widest = min(12.0, 0.3 * unit), max(1.6, _widest(4.0, unit, edges))
+    positions, unit = fit(pair.num_nodes, ends_of(edges), *_MIXED[2:])
+    radius, widest = min(12.0, 0.3 * unit), max(1.6, widest_line(4.0, unit, edges))
     sizes = f"{count(pair.num_nodes, 'node')}, {count(len(edges), 'edge')}"
-    axes = _panel(figure, _MIXED, f"λA + (1 − λ)B with λ = {lam:g}: {sizes}", "black")
+    axes = panel(figure, _MIXED, f"λA + (1 − λ)B with λ = {lam:g}: {sizes}", "black")
     draw_edges(axes, positions, edges, radius, widest)
     draw_nodes(axes, positions, fade(blend(*colours, lam), pair.node_weight), radius)
     if len(edges) <= _NUMBERED:
         draw_weights(axes, positions, edges, radius, 8.0 if len(edges) <= _NUMBERED / 2 else 7.0)
-    draw_node_key(figure, known, pair.sizes[0] != pair.sizes[1], _fractions(_NODE_KEY))
-    draw_edge_key(figure, pair, widest, _fractions(_EDGE_KEY))
+    draw_node_key(figure, known, pair.sizes[0] != pair.sizes[1], fractions(_NODE_KEY))
+    draw_edge_key(figure, pair, widest, fractions(_EDGE_KEY))
     return figure
 
 
-def _panel(figure: Figure, box: Box, title: str, colour: str) -> Axes:
+def panel(figure: Figure, box: Box, title: str, colour: str) -> Axes:
     """Axes whose data units are points."""
-    axes = figure.add_axes(_fractions(box))
+    axes = figure.add_axes(fractions(box))
     axes.set(xlim=(0, box[2]), ylim=(0, box[3]), xticks=[], yticks=[])
     axes.set_title(title, fontsize=10, pad=5, color=colour)
     axes.spines[:].set(color="#D0D0D0", linewidth=0.8)
     return axes
 
 
-def _fractions(box: Box) -> Box:
+def fractions(box: Box) -> Box:
     """A box of points as fractions of the page."""
-    return box[0] / _PAGE[2], box[1] / _PAGE[3], box[2] / _PAGE[2], box[3] / _PAGE[3]
+    return box[0] / PAGE[2], box[1] / PAGE[3], box[2] / PAGE[2], box[3] / PAGE[3]
 
 
-def _ends(edges: Sequence[Edge]) -> list[tuple[int, int]]:
+def ends_of(edges: Sequence[Edge]) -> list[tuple[int, int]]:
+    """The two nodes of each edge."""
     return [(edge.source, edge.target) for edge in edges]
 
 
-def _widest(most: float, unit: float, edges: Sequence[Edge]) -> float:
+def widest_line(most: float, unit: float, edges: Sequence[Edge]) -> float:
     """The width of an edge of weight 1: thinner in small and in dense graphs."""
     return min(most, unit / 10) * min(1.0, (60 / max(len(edges), 1)) ** 0.5)

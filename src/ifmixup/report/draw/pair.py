@@ -11,8 +11,13 @@ from torch_geometric.data import Data
 
 from ifmixup.mixing import mix
 
-Origin = Literal["both", "A", "B"]
-ORIGINS: dict[Origin, str] = {"both": "in both", "A": "only in A", "B": "only in B"}
+Origin = Literal["both", "A", "B", "new"]
+ORIGINS: dict[Origin, str] = {
+    "both": "in both",
+    "A": "only in A",
+    "B": "only in B",
+    "new": "in neither",
+}
 _DRAWN = ("x", "edge_index", "edge_weight", "node_weight")
 
 
@@ -66,12 +71,12 @@ def take_pair(a: Data, b: Data, lam: float) -> Pair:
         ends: ("both" if ends in of_a and ends in of_b else "A" if ends in of_a else "B")
         for ends in of_both
     }
-    lines = (
-        _lines(of_a, dict.fromkeys(of_a, "A")),
-        _lines(of_b, dict.fromkeys(of_b, "B")),
-        _lines(of_both, origins),
+    drawn = (
+        lines(of_a, dict.fromkeys(of_a, "A")),
+        lines(of_b, dict.fromkeys(of_b, "B")),
+        lines(of_both, origins),
     )
-    return Pair((int(a.num_nodes), int(b.num_nodes)), lines, mixed.node_weight.detach().cpu())
+    return Pair((int(a.num_nodes), int(b.num_nodes)), drawn, mixed.node_weight.detach().cpu())
 
 
 def weight_text(weights: list[float]) -> str:
@@ -90,14 +95,14 @@ def _weights(graph: Data) -> dict[tuple[int, int], float]:
     return dict(zip(ends, graph.edge_weight.tolist(), strict=True))
 
 
-def _lines(
+def lines(
     weights: Mapping[tuple[int, int], float], origins: Mapping[tuple[int, int], Origin]
 ) -> list[Edge]:
     """Both directions of an edge are one line, if they have the same weight and origin."""
-    lines = []
+    found = []
     for (u, v), weight in weights.items():
         back = (v, u)
         undirected = weights.get(back) == weight and origins[back] == origins[u, v]
         if not undirected or u <= v:
-            lines.append(Edge(u, v, weight, origins[u, v], directed=not undirected))
-    return lines
+            found.append(Edge(u, v, weight, origins[u, v], directed=not undirected))
+    return found

@@ -28,28 +28,45 @@ _GAPS = (1.5, 5.5)  # between an edge and a number beside it, in points
 _HIDES = 10  # the cost of a spot where a number would cover something
 
 
-def node_patches(x: float, y: float, radius: float, colour: Colours | None) -> list[Circle]:
-    """A circle of the node's colour; without one a dashed double circle, for a dummy node."""
+def node_patches(
+    x: float, y: float, radius: float, colour: Colours | None, ring: str | None = None
+) -> list[Circle]:
+    """A circle of the node's colour; without one a dashed double circle, for a dummy node.
+
+    A ``ring`` of another colour says where the node comes from.
+    """
     width = min(0.9, radius / 9)
     if colour is not None:
         face = (float(colour[0]), float(colour[1]), float(colour[2]))
-        return [Circle((x, y), radius, fc=face, ec="#333333", lw=width, label="node", zorder=3)]
+        edge = {"ec": ring or "#333333", "lw": width if ring is None else min(2.4, radius / 4)}
+        return [Circle((x, y), radius, fc=face, **edge, label="node", zorder=3)]
     style = {"fc": "white", "ec": "#666666", "ls": _DASHES, "lw": width, "label": "dummy"}
     return [Circle((x, y), part, **style, zorder=3) for part in (radius, 0.74 * radius)]
 
 
-def draw_nodes(axes: Axes, positions: Points, colours: Colours, radius: float) -> None:
-    """Draw numbered nodes; those beyond the colours ``[m, 3]`` are dummy nodes."""
+def draw_nodes(
+    axes: Axes,
+    positions: Points,
+    colours: Colours,
+    radius: float,
+    *,
+    labels: Sequence[str] | None = None,
+    rings: Sequence[str] | None = None,
+) -> None:
+    """Draw nodes with their numbers, or with ``labels``; those beyond the colours ``[m, 3]`` are
+    dummy nodes.
+    """
     for node, (x, y) in enumerate(positions):
         colour = colours[node] if node < len(colours) else None
-        for patch in node_patches(x, y, radius, colour):
+        label = str(node) if labels is None else labels[node]
+        for patch in node_patches(x, y, radius, colour, rings[node] if rings else None):
             axes.add_artist(patch)
-        size = radius * (1.15, 1.0, 0.74)[min(len(str(node)), 3) - 1]
+        size = radius * (1.15, 1.0, 0.74, 0.6)[min(len(label), 4) - 1]
         if colour is None:
             size, ink = 0.84 * size, "#555555"
         else:
             ink = "white" if float(colour @ (0.299, 0.587, 0.114)) < 0.45 else "black"
-        _write(axes, (x, y), str(node), size, color=ink, label="number", zorder=4)
+        _write(axes, (x, y), label, size, color=ink, label="number", zorder=4)
 
 
 def draw_edges(
@@ -63,6 +80,8 @@ def draw_edges(
     for edge, bend in zip(edges, bends(positions, edges, radius), strict=True):
         kinds[edge.origin].append((edge, bend))
     for origin, mine in sorted(kinds.items(), key=lambda kind: -len(kind[1])):  # the rarest on top
+        if not mine:
+            continue
         colour = EDGE_COLOURS[origin]
         lines = [(e, bend) for e, bend in mine if not e.directed and e.source != e.target]
         axes.add_collection(
