@@ -96,7 +96,7 @@ def table(head: Sequence[Entry], groups: Iterable[Sequence[Sequence[Entry]]], ca
     inner = element("table", element("caption", caption, class_="quiet"), *bodies)
     wide = element("div", inner, class_="scroll", tabindex="0", role="region", aria_label=caption)
     hint = element("p", "↔ scrolls sideways", class_="hint", aria_hidden="true")
-    return element("div", wide, hint, class_="frame")
+    return Html(element("div", wide, class_="frame") + hint)
 
 
 def json_script(value: Any, **attributes: str) -> Html:

@@ -65,7 +65,8 @@ def report(
 
 def sections(studies: Studies) -> list[Section]:
     """The sections of the page."""
-    found = [unknown_section(studies), summary(studies)]
+    several = len(studies.shown) > 1 or any(len(s.study.datasets) > 1 for s in studies.shown)
+    found = [unknown_section(studies), summary(studies) if several else None]
     for shown in studies.shown:
         below = [charts.expected_best(shown), charts.figure_bars(shown), charts.paired_dots(shown)]
         below += [charts.learning_curves(shown), charts.calibration(shown)]

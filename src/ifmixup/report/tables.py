@@ -61,8 +61,8 @@ def answer(shown: ShownStudy, title: str = "") -> Html:
     return Html(element("p", name, said, class_="answer") + code)
 
 
-def study_section(shown: ShownStudy, *, answered: bool = False) -> Section:
-    """The answer of a study unless it was given above, its table, the verdicts in words, and the
+def study_section(shown: ShownStudy, *, answered: bool = True) -> Section:
+    """The answer of a study unless it is given above, its table, the verdicts in words, and the
     means as marks.
     """
     comparison = shown.comparison

@@ -123,7 +123,7 @@ def _augmentation(rows: Sequence[Row]) -> list[str]:
         lead = f"Augmentation makes {next(iter(by_verdict))}"
     told = [row for row in compared if row.verdict in (HELPS, HURTS)]
     told = compared if len(compared) <= _MOST else told[: 2 * _MOST]
-    if not told:  # the one that comes nearest to helping
+    if not told:  # the one that comes nearest to helping, of those with an interval
         told = [max(compared, key=_gain)]
     parts = [f"{_effect(row)}: {row.verdict}" for row in told]
     others = _counted([row for row in compared if row not in told])
@@ -131,9 +131,9 @@ def _augmentation(rows: Sequence[Row]) -> list[str]:
     return [f"{lead} ({'; '.join(parts)})."]
 
 
-def _gain(row: Row) -> float:
+def _gain(row: Row) -> tuple[bool, float]:
     assert row.difference is not None
-    return signed(row.difference.mean, row.metric)
+    return not math.isnan(row.difference.low), signed(row.difference.mean, row.metric)
 
 
 def _effect(row: Row) -> str:

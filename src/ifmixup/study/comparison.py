@@ -255,10 +255,13 @@ class Comparison:
         if any(row.fit_seconds is not None for row in self.rows):
             columns["fit per fold"] = _fit_text
         if papers:
+            if any(row.difference is not None for row in self.rows):  # two columns of numbers
+                columns["difference"] = lambda row: row.difference_text().partition(" ")[0]
+                columns[INTERVAL] = lambda row: row.difference_text().partition(" ")[2]
             same = {
                 "protocol": len(self.study.protocols) < 2,
                 "± repeats": all(math.isnan(row.reading.std_over_repeats) for row in self.rows),
-                f"difference {INTERVAL}": all(row.difference is None for row in self.rows),
+                f"difference {INTERVAL}": True,
                 **dict.fromkeys(["last epoch", "runs", "verdict", "chosen", "fit per fold"], True),
             }
             columns = {name: text for name, text in columns.items() if not same.get(name)}
