@@ -21,7 +21,6 @@ from ifmixup.study.record import Record
 from ifmixup.study.rows import (
     BaselineRow,
     Contrast,
-    Row,
     baseline_rows,
     compare_models,
     compare_trials,
@@ -30,6 +29,7 @@ from ifmixup.study.rows import (
     shown_metrics,
     titles,
 )
+from ifmixup.study.rows import Row as Row
 from ifmixup.study.store import explained
 from ifmixup.study.study import Study
 from ifmixup.study.table import Table, TerminalRow, TerminalTable
@@ -137,12 +137,10 @@ class Comparison:
 
     def figures(self) -> list[dict[str, Any]]:
         """All figures, unrounded, one row per guess without graphs and per trial."""
+        rows: list[BaselineRow | Row] = [*self.baselines, *self.rows]
         found = [
-            {
-                **row.figures(),
-                **{metric: _finite(_mean(row, metric)) for metric in self.beside},
-            }
-            for row in (*self.baselines, *self.rows)
+            {**row.figures(), **{each: _finite(_mean(row, each)) for each in self.beside}}
+            for row in rows
         ]
         names = dict.fromkeys(name for each in reversed(found) for name in each)
         return [{name: each.get(name) for name in names} for each in found]

@@ -69,9 +69,12 @@ def _command(row: Row, config: Mapping[str, Any]) -> str:
     if config.get("seed"):
         chosen["seed"] = config["seed"]
     for name, value in chosen.items():
-        if value is not None:
+        dashed = name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{'' if value else 'no-'}{dashed}")
+        elif value is not None:
             many = value if isinstance(value, list | tuple) else [value]
-            words += [f"--{name.replace('_', '-')}", *map(str, many)]
+            words += [f"--{dashed}", *map(str, many)]
     return shlex.join([*words, "--save", MODEL_FILE])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 from typing import TYPE_CHECKING
 
@@ -25,10 +26,18 @@ def plot(found: Comparison) -> Figure:
     import_extra("matplotlib", "plot")
     from matplotlib.figure import Figure
 
+    class ShownFigure(Figure):
+        """A notebook shows it, though ``pyplot`` does not know it."""
+
+        def _repr_png_(self) -> bytes:
+            stream = io.BytesIO()
+            self.savefig(stream, format="png", dpi=110)
+            return stream.getvalue()
+
     rows, metric = found.rows, found.study.metric
     by = 100 if is_fraction(metric) else 1
     compared = any(row.difference is not None for row in rows)
-    figure = Figure(figsize=(7.0, 1.1 + _ROW * max(2, len(rows))), layout="constrained")
+    figure = ShownFigure(figsize=(7.0, 1.1 + _ROW * max(2, len(rows))), layout="constrained")
     axes = figure.subplots(1, 1 + compared, sharey=True, squeeze=False)[0]
     several = len({(row.trial.dataset, row.trial.protocol) for row in rows}) > 1
     names = [
