@@ -636,3 +636,25 @@ def test_a_fold_is_fitted_once_for_all_models_and_the_table_says_how_long(tmp_pa
     assert "fit per fold" in found.table("markdown")
     again = ifmixup.compare("MUTAG", models, methods, **{**how, "epochs": 1, "folds": 2})
     assert [row.fit_seconds for row in again.rows] == [row.fit_seconds for row in found.rows]
+
+
+def test_all_leaves_out_what_does_not_work(tmp_path):
+    """A model without encode and embed, and graphs without classes."""
+    tiny = {"matcher_channels": 4, "matcher_layers": 1, "matcher_epochs": 1}
+    how = {"engine": Here(), **tiny, **FEW, "epochs": 1, "folds": 2}
+    found = ifmixup.compare("MUTAG", [Net], "all", folder=tmp_path / "net", **how)
+    assert not found.failed
+    left = {"manifold_mixup", "mixup_graph", "graph_transplant"}
+    methods = {row.trial.method for row in found.rows}
+    assert methods == {*augment.names()} - left
+    for name in left:
+        assert f"{name} is left out with Net: " in found.verdict()
+    assert "Net has no encode" in found.verdict()
+
+    values = with_values(12)
+    own = {"folder": tmp_path / "values", **SMALL}
+    found = ifmixup.compare(values, ["gcn"], ["all"], **own, **how)
+    assert {row.trial.method for row in found.rows} == {*augment.names()} - {"g_mixup"}
+    assert "g_mixup is left out with gcn: " in found.verdict()
+    with pytest.raises(IfmixupError, match="Net has no"):  # asked for by name
+        ifmixup.compare("MUTAG", [Net], ["all", "mixup_graph"], folder=tmp_path / "c", **how)

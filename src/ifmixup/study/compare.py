@@ -10,7 +10,7 @@ from typing import Any
 
 from torch_geometric.data import Data
 
-from ifmixup.components import Component, resolve_all
+from ifmixup.components import METHODS, Component, resolve_all
 from ifmixup.data import load
 from ifmixup.errors import InputError, known_name
 from ifmixup.safe_io import folder_name
@@ -22,7 +22,7 @@ from ifmixup.study.examples import save_examples
 from ifmixup.study.grid import Grid, check_grid, check_names, expand, load_grid, without_set
 from ifmixup.study.halving import NOTE, SEARCHES, halve
 from ifmixup.study.protocols import needs_validation
-from ifmixup.study.run import Runner, changed_code, check_study
+from ifmixup.study.run import Runner, changed_code, check_study, leave_out
 from ifmixup.study.splits import Splits
 from ifmixup.study.store import FILE_NAME, Store
 from ifmixup.study.study import Study, make_trial, save_studies
@@ -72,7 +72,9 @@ def compare(
         models: Names (``gcn``, ``gin``, ``gat``, ``gatv2``), classes of your own, ``"nets.py:Net"``
             or what :func:`ifmixup.with_options` gives.
         methods: Names of :func:`ifmixup.augment.names`, classes of your own and so on; each is
-            compared with ``none``, or with the first one where ``none`` is not among them.
+            compared with ``none``, or with the first one where ``none`` is not among them. ``all``
+            stands for all names; those that do not work with a model or with these graphs are then
+            left out, and a note says why.
         protocols: ``holdout`` (honest), ``paper`` (optimistic) and ``last``; ``paper`` and ``last``
             share their runs.
         folds: How many folds; with 1, one split of 80 % to train, 10 % to validate, 10 % to test.
@@ -131,6 +133,7 @@ def compare(
         settings=settings,
         changes=changes,
     )
+    study = leave_out(study, {data.fingerprint: data}, _optional(methods))
     place = Path(folder) if folder is not None else DEFAULT_FOLDER / folder_name(study.name)
     is_new = not (place / FILE_NAME).exists()
     if is_new:  # a study that cannot be run leaves nothing behind
@@ -214,6 +217,15 @@ def _origin(origin: str, settings: Settings | None, changes: Mapping[str, Any]) 
     start = origin if settings is None else "those that were given"
     given = ", ".join(f"{name}={short(value)}" for name, value in changes.items())
     return f"{start}, with {given} as given" if given else start
+
+
+def _optional(methods: Any) -> set[str]:
+    """The methods that nobody asked for by name: those that ``all`` stands for."""
+    several = [methods] if isinstance(methods, str | type | Component) else list(methods)
+    if "all" not in several:
+        return set()
+    named = resolve_all("method", [each for each in several if each != "all"])
+    return {*METHODS.names()} - {each.name for each in named} - {BASELINE}
 
 
 def _notes(data: PackedDataset, splits: Splits, methods: Sequence[Component]) -> list[str]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import closing, nullcontext
+from dataclasses import replace
 
 from ifmixup.components import foreign
+from ifmixup.errors import IfmixupError
 from ifmixup.study.engines.engine import Engine, Task
 from ifmixup.study.progress import Progress
 from ifmixup.study.splits import Splits
@@ -74,6 +76,21 @@ def check_study(study: Study, data: Mapping[str, PackedDataset]) -> None:
             if what not in seen:
                 seen.add(what)
                 preflight(each.settings, each.model, each.method, data[trial.data])
+
+
+def leave_out(study: Study, data: Mapping[str, PackedDataset], optional: Collection[str]) -> Study:
+    """The study without trials of ``optional`` methods that cannot be run; its notes say why."""
+    kept, notes = [], dict.fromkeys(study.notes)
+    for trial in study.trials:
+        try:
+            if trial.method in optional:
+                check_study(replace(study, trials=(trial,)), data)
+        except IfmixupError as error:
+            why = str(error).split(". ")[0].rstrip(".")
+            notes[f"{trial.method} is left out with {trial.model}: {why}."] = None
+        else:
+            kept.append(trial)
+    return replace(study, trials=tuple(kept), notes=tuple(notes))
 
 
 def changed_code(study: Study, store: Store) -> list[str]:
