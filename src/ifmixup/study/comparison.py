@@ -122,7 +122,9 @@ class Comparison:
 
         stream = io.StringIO()
         if format == "text":
-            Console(file=stream, width=_WIDTH, force_terminal=False).print(self.rich_table())
+            # in a notebook Rich would show the table itself and leave the text empty
+            console = Console(file=stream, width=_WIDTH, force_terminal=False, force_jupyter=False)
+            console.print(self.rich_table())
         elif format == "csv":
             figures = self.figures()
             writer = csv.writer(stream, lineterminator="\n")
