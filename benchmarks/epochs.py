@@ -265,6 +265,7 @@ def preparing() -> dict[str, Any]:
 
     def ours() -> None:
         index = torch.randperm(len(graphs))[:128]
+        assert training.graphs is not None
         (graphs_128,) = training.method.take(training.graphs, [index])
         training.training_model.inputs(graphs_128)
 

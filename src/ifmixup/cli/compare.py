@@ -60,6 +60,7 @@ class CompareOptions:
         folder: Where the results go instead.
         root: Where datasets with names are.
         retry_failed: Run again what failed before.
+        baselines: Measure what a guess without the graphs' structure gets on the same folds.
         print_config: Print the options as TOML, for --config, and stop.
     """
 
@@ -81,6 +82,7 @@ class CompareOptions:
     folder: Annotated[Path | None, NO_DEFAULT] = None
     root: Annotated[Path | None, NO_DEFAULT] = None
     retry_failed: bool = False
+    baselines: bool = True
     print_config: bool = False
 
 
@@ -100,6 +102,7 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
         return 0
     from ifmixup.study.choose_split import columns_of
     from ifmixup.study.compare import compare as run_compare
+    from ifmixup.training.mapped import is_packed
 
     for name in changes.keys() & signature(run_compare).parameters.keys():
         raise InputError(
@@ -107,8 +110,11 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
             f"or set it in a variant: 'Net({name}=...)'."
         )
     console = PlainConsole()
-    dataset = options.reading.load(options.source, options.root, columns=columns_of(options.split))
-    print_skipped(dataset, console)
+    dataset: Any = options.source
+    if not is_packed(options.source):
+        columns = columns_of(options.split)
+        dataset = options.reading.load(options.source, options.root, columns=columns)
+        print_skipped(dataset, console)
     try:
         found = run_compare(
             dataset,
@@ -126,6 +132,8 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
             name=options.name,
             folder=options.folder,
             retry_failed=options.retry_failed,
+            metric=options.reading.metric,
+            baselines=options.baselines,
             config=shareable({"command": "compare", **config}),
             **typed(options.settings),
             **changes,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch_geometric.data import Data
 
-from ifmixup.errors import MissingExtraError, RecoveryError, import_extra
+from ifmixup.errors import IfmixupError, MissingExtraError, RecoveryError, import_extra
 from ifmixup.mixing import mix
 from ifmixup.recovery import recover
 from ifmixup.report.draw.colours import (
@@ -20,8 +20,9 @@ from ifmixup.report.draw.colours import (
     feature_names,
 )
 from ifmixup.report.draw.pair import Edge, take_pair
+from ifmixup.report.graph_plot import layout_of, scatter
 from ifmixup.report.html import Html, Section, element, json_script, legend, notes, plot
-from ifmixup.report.plotly_chart import layout_base
+from ifmixup.report.method_explorer import method_explorer
 from ifmixup.study.examples import Examples
 
 if TYPE_CHECKING:
@@ -62,7 +63,12 @@ def explorer(examples: Examples | None) -> Section | None:
     known = distinguish(torch.cat([a.x, b.x]), feature_names(examples.dataset, a, b))
     first, second = examples.indices
     about = f"Graphs {first} (A) and {second} (B) of {examples.dataset}. {_INTRO}"
-    return Section(name, title, [_html(about, known, mix_states(a, b, known))])
+    parts = [_html(about, known, mix_states(a, b, known))]
+    try:
+        others = [method_explorer(a, b, known)]
+    except IfmixupError:  # a method that cannot take these two graphs
+        others = []
+    return Section(name, title, parts, below=others)
 
 
 def mix_states(a: Data, b: Data, features: Features) -> dict[str, Any]:
@@ -87,12 +93,12 @@ def mix_states(a: Data, b: Data, features: Features) -> dict[str, Any]:
         edges = [Edge(e.source, e.target, weight[e.origin], e.origin) for e in whole.edges[2]]
         nodes = _nodes(positions["mixed"], fade(blend(*colours, lam), pair.node_weight))
         dummies = positions["mixed"][min(pair.sizes) :].round(1).tolist()
-        rings = {**_trace("markers", dummies), "marker": _RING}
+        rings = {**scatter("markers", dummies), "marker": _RING}
         states["mixed"].append([*_edges(positions["mixed"], edges), rings, nodes])
         told, order = _recovered(a, b, lam)
         states["texts"].append(f"{pair}. {told}")
         states["order"].append(order)
-    layouts = {name: _layout(points) for name, points in positions.items()}
+    layouts = {name: layout_of(points) for name, points in positions.items()}
     return {"steps": STEPS, "layouts": layouts, "apart": apart, **states}
 
 
@@ -151,19 +157,6 @@ def _same(one: Data, other: Data) -> bool:
     return one.num_nodes == other.num_nodes and torch.equal(one.x, other.x) and first == second
 
 
-def _layout(points: Points) -> dict[str, Any]:
-    ranges = [
-        [round(float(side.min()) - 30, 1), round(float(side.max()) + 30, 1)] for side in points.T
-    ]
-    axis = {"visible": False, "fixedrange": True}
-    return {
-        **layout_base(None),
-        "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
-        "xaxis": {**axis, "range": ranges[0]},
-        "yaxis": {**axis, "range": ranges[1], "scaleanchor": "x"},
-    }
-
-
 def _edges(positions: Points, edges: Sequence[Edge]) -> list[dict[str, Any]]:
     """One trace per origin: all of its edges have the same weight."""
     traces = []
@@ -174,7 +167,7 @@ def _edges(positions: Points, edges: Sequence[Edge]) -> list[dict[str, Any]]:
         weight = mine[0].weight if mine else 0.0
         traces.append(
             {
-                **_trace("lines", points),
+                **scatter("lines", points),
                 "opacity": round(0.25 + 0.75 * weight, 3) if weight else 0,
                 "line": {"color": colour, "width": round(1 + 4 * weight, 2)},
             }
@@ -186,7 +179,7 @@ def _nodes(positions: Points, colours: Colours) -> dict[str, Any]:
     from matplotlib.colors import to_hex
 
     return {
-        **_trace("markers+text", positions.round(1).tolist()),
+        **scatter("markers+text", positions.round(1).tolist()),
         "text": [str(node) for node in range(len(positions))],
         "textfont": {"size": 10, "color": "#111111"},
         "marker": {
@@ -195,8 +188,3 @@ def _nodes(positions: Points, colours: Colours) -> dict[str, Any]:
             "line": {"width": 1, "color": "#444444"},
         },
     }
-
-
-def _trace(mode: str, points: Sequence[Sequence[float | None]]) -> dict[str, Any]:
-    x, y = [point[0] for point in points], [point[1] for point in points]
-    return {"type": "scatter", "mode": mode, "x": x, "y": y, "hoverinfo": "skip"}

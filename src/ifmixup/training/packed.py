@@ -13,7 +13,7 @@ from torch_geometric import EdgeIndex
 from torch_geometric.data import Batch, Data, InMemoryDataset
 
 from ifmixup.batch import to_batch
-from ifmixup.data.dataset import GraphDataset, Rows, check_metric
+from ifmixup.data.dataset import METRICS, GraphDataset, Rows, check_metric, usual_metric
 from ifmixup.data.statistics import continuous
 from ifmixup.data.targets import as_target, infer_task
 from ifmixup.edges import check_edge_index
@@ -32,7 +32,7 @@ class PackedDataset:
         name: The dataset's name.
         graphs: The graphs, end to end.
         num_outputs: The width of a model's output: C classes, or T labels or values.
-        fingerprint: The same for the same graphs, targets and metric, on every machine.
+        fingerprint: The same for the same graphs and targets, on every machine.
         task: ``classes``, ``labels`` or ``values``; see :class:`~ifmixup.data.GraphDataset`.
         metric: What predictions are judged by.
         class_names: The names of the classes, or of the T columns of the target.
@@ -40,6 +40,10 @@ class PackedDataset:
         continuous: The columns of ``x`` that are not all 0 or 1.
         split: The dataset's own ``train``, ``validation`` and ``test``, where it has them.
         rows: What the source says of each graph besides, such as its SMILES; for splits.
+        folder: The folder whose files are mapped into memory; None where all is in memory. See
+            :mod:`ifmixup.training.mapped`.
+        undirected: Of mapped graphs, whether :func:`~ifmixup.graphs.is_undirected` holds for all,
+            without and with edge attributes.
     """
 
     name: str
@@ -53,6 +57,8 @@ class PackedDataset:
     continuous: list[int] = field(default_factory=list)
     split: dict[str, Tensor] | None = None
     rows: Rows | None = None
+    folder: str | None = None
+    undirected: tuple[bool, bool] | None = None
 
     def __len__(self) -> int:
         return self.graphs.num_graphs
@@ -117,13 +123,22 @@ class PackedDataset:
         return replace(self, graphs=Graphs(nodes, edges, own, node_ptr, edge_ptr))
 
     def to_dict(self) -> dict[str, Any]:
-        """As tensors and plain values, to be saved or sent; no run needs ``rows``."""
+        """As tensors and plain values, to be saved or sent; no run needs ``rows``.
+
+        Of mapped graphs only the folder: whoever reads this maps the same files.
+        """
+        if self.folder is not None:
+            return {"folder": self.folder}
         graphs = {each.name: getattr(self.graphs, each.name) for each in fields(Graphs)}
         return {**vars(self), "graphs": graphs, "rows": None}
 
     @staticmethod
     def of(values: dict[str, Any]) -> PackedDataset:
         """The inverse of :meth:`to_dict`."""
+        if values.keys() == {"folder"}:
+            from ifmixup.training.mapped import open_packed
+
+            return open_packed(values["folder"])
         return PackedDataset(**{**values, "graphs": Graphs(**values["graphs"])})
 
 
@@ -149,25 +164,26 @@ def pack(
         raise InputError(f"A dataset of at least two graphs is needed; got {len(dataset)}.")
     graphs, targets = _joined(dataset)
     task = task or getattr(dataset, "task", None) or infer_task(targets)
-    metric = check_metric(metric or getattr(dataset, "metric", None), task)
+    metric = metric or getattr(dataset, "metric", None)
     rows = [as_target(y, task, index) for index, y in enumerate(targets)]
     widths = [row.shape[1:] for row in rows]
     for index, width in enumerate(widths):
         if width != widths[0]:
             raise _differ(index, "y", widths[0], width)
     graphs = replace(graphs, graphs={"y": torch.cat(rows)})
+    y = graphs.graphs["y"]
+    metric = usual_metric(task, y) if metric is None else check_metric(metric, task)
     _check_finite("features x", graphs.nodes["x"], graphs.node_graph)
     _check_finite("edge_attr", graphs.edges.get("edge_attr"), graphs.edge_graph)
     columns = continuous(graphs.nodes["x"])
     class_names = getattr(dataset, "class_names", None)
     encoder = getattr(dataset, "encoder", None)
-    usual = task == "classes" and metric == "accuracy" and not columns
-    fingerprint = _fingerprint(graphs, "" if usual else f"{task} {metric} {columns};")
+    fingerprint = fingerprint_of(graphs, kind_of(task, columns))
     return PackedDataset(
         # a name of its own, because two lists of graphs must not share a study
         name=name or getattr(dataset, "name", None) or f"graphs-{fingerprint[:8]}",
         graphs=graphs,
-        num_outputs=_num_outputs(graphs.graphs["y"], task, class_names),
+        num_outputs=num_outputs(_width(graphs.graphs["y"], task), task, class_names),
         fingerprint=fingerprint,
         task=task,
         metric=metric,
@@ -296,9 +312,13 @@ def _check_nodes_of_edges(graphs: Graphs) -> None:
         check_edge_index(edges, int(graphs.node_counts[index]), where=f"Graph {index}")
 
 
-def _num_outputs(y: Tensor, task: str, class_names: Sequence[str] | None) -> int:
-    """C or T, from the targets; a class may have a name, but no graph."""
-    found = int(y.max()) + 1 if task == "classes" else y.size(1)
+def _width(y: Tensor, task: str) -> int:
+    """C or T, from the targets."""
+    return int(y.max()) + 1 if task == "classes" else y.size(1)
+
+
+def num_outputs(found: int, task: str, class_names: Sequence[str] | None) -> int:
+    """C or T, of which so many were found; a class may have a name, but no graph."""
     if class_names is None or len(class_names) == found:
         return found
     if task == "classes" and len(class_names) > found:
@@ -325,7 +345,16 @@ def _split(dataset: Any) -> dict[str, Tensor] | None:
     return {part: torch.as_tensor(index, dtype=torch.long) for part, index in split.items()}
 
 
-def _fingerprint(graphs: Graphs, more: str) -> str:
+def kind_of(task: str, columns: Sequence[int]) -> str:
+    """What a dataset's fingerprint depends on besides its graphs: task and continuous columns.
+
+    The metric is part of a run, not of the data; the usual one is here because it once was.
+    """
+    plain = task == "classes" and not columns
+    return "" if plain else f"{task} {METRICS[task][0]} {list(columns)};"
+
+
+def fingerprint_of(graphs: Graphs, more: str = "") -> str:
     """A digest of all graphs, and of what more the numbers of a run depend on."""
     hasher = hashlib.sha256(more.encode())
     levels = {**graphs.nodes, **graphs.edges, **graphs.graphs, "node_ptr": graphs.node_ptr}

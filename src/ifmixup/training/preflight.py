@@ -30,7 +30,7 @@ def preflight(settings: Settings, model: ClassSpec, method: ClassSpec, data: Pac
         IfmixupError: If something does not work; the message names the user's line and the fix.
     """
     few = select(data.graphs, _few(data).to(data.graphs.node_ptr.device))
-    data = replace(data, graphs=few, split=None)
+    data = replace(data, graphs=few, split=None, folder=None, undirected=None)
     train = torch.arange(len(data))
     with reproducible(), cache.switched_off():
         short = settings.with_(steps_per_epoch=1, batch_size=min(settings.batch_size, _GRAPHS))
@@ -76,7 +76,7 @@ def _check_signature(trainer: Trainer, model: ClassSpec) -> None:
 
 
 def _check_output(trainer: Trainer, model: ClassSpec, data: PackedDataset) -> None:
-    out = trainer.outputs("test")[0]
+    out, _ = trainer.outputs("test")[0]
     wanted = (2, data.num_outputs)
     if not isinstance(out, Tensor) or tuple(out.shape) != wanted:
         given = f"shape {list(out.shape)}" if isinstance(out, Tensor) else type(out).__name__

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -17,17 +16,20 @@ from torch import Tensor, nn
 
 from ifmixup.augment import Method
 from ifmixup.augment.cache import saved_seconds
-from ifmixup.components import ClassSpec, build, find_class, foreign, user_code
+from ifmixup.augment.method import loss_of_labels
+from ifmixup.components import ClassSpec, build, user_code
 from ifmixup.errors import InputError, TrainingError
 from ifmixup.graphs import Graphs, cut, is_undirected, select
 from ifmixup.nn.graph_model import GraphModel
 from ifmixup.nn.inputs import GraphsModel
+from ifmixup.training.edge_attributes import with_edge_attr
+from ifmixup.training.metric import measure, ours
 from ifmixup.training.metrics import all_metrics, loss_of, metrics, number_known
 from ifmixup.training.optimizer import FlatAdamW, make_optimizer
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.scaling import Scaling
 from ifmixup.training.settings import Settings
-from ifmixup.training.task import LOSSES
+from ifmixup.training.task import LOSSES, is_ours
 
 _MEASURED = ("epoch", "curves", "latest", "seconds", "prepare_seconds")
 NODES_AT_ONCE = 10_000  # batches are prepared together up to about so many nodes
@@ -49,6 +51,8 @@ class Trainer:
         validation: The graphs that may choose an epoch; may be empty.
         test: The graphs to judge on; may be empty.
         seed: Seeds the weights, the order of the graphs, dropout and the method.
+        metrics: The metric of the curves, which chooses the epoch, and others that are not ours; by
+            default the dataset's own.
         each_fit: Called with the share of the method's fit that is done, as that goes on.
 
     Attributes:
@@ -67,6 +71,7 @@ class Trainer:
         validation: Tensor | None = None,
         test: Tensor | None = None,
         seed: int = 0,
+        metrics: Sequence[ClassSpec] = (),
         each_fit: Callable[[float], None] | None = None,
     ) -> None:
         device = data.graphs.node_ptr.device
@@ -81,7 +86,9 @@ class Trainer:
         self.scaling = _scaling(data, self.train)
         data = data if settings.use_edge_attr else data.without_edge_attr()
         index = torch.arange(len(data), device=device)  # a method may ask which graphs it has
-        graphs = self.scaling.graphs(data.graphs, data.task)
+        # Mapped graphs are scaled and prepared as they are cut, because they may not fit in memory.
+        self.is_mapped = data.folder is not None
+        graphs = data.graphs if self.is_mapped else self.scaling.graphs(data.graphs, data.task)
         self.data = replace(data, graphs=replace(graphs, index=index))
         self.loss = loss_of(data.task, settings.label_smoothing)
         self.order = torch.Generator().manual_seed(seed)
@@ -101,11 +108,19 @@ class Trainer:
         )
         self.method.repeated_edges = getattr(self.model, "adds_repeated_edges", False)
         self.method.num_epochs = settings.epochs
-        undirected = is_undirected(self.data.graphs)
+        stored = data.undirected
+        undirected = (
+            is_undirected(self.data.graphs)
+            if stored is None
+            else stored[bool(settings.use_edge_attr)]
+        )
         began = time.perf_counter()
         with user_code(f"{method.class_name}.fit", type(self.method)):
             # A method is given the training graphs and nothing else, whatever it overrides.
-            self.graphs = self.method._prepare(select(self.data.graphs, self.train))
+            fits = type(self.method).fit is not Method.fit
+            self.graphs: Graphs | None = None
+            if fits or not self.is_mapped:
+                self.graphs = self.method._prepare(self._select(self.train))
             self.fit_seconds = self._fit(seed, each_fit)
         # What a method estimates before the first epoch counts as preparing.
         self.seconds = self.prepare_seconds = time.perf_counter() - began
@@ -121,18 +136,28 @@ class Trainer:
         )
         nodes_per_batch = settings.batch_size * data.graphs.num_nodes / len(data)
         self.batches_at_once = max(1, int(NODES_AT_ONCE / nodes_per_batch))
-        # Graphs that are only evaluated are batched once.
         self.evaluated = {
-            name: self._cut_once(index.to(device))
+            name: index.to(device)
             for name, index in (("validation", validation), ("test", test))
             if index is not None and index.numel()
+        }
+        self.metrics = tuple(metrics) or (ours(data.metric),)
+        # Graphs that are only evaluated are batched once.
+        self._batches = {
+            name: None if self.is_mapped else list(self._cut(index))
+            for name, index in self.evaluated.items()
         }
         self.epoch = 0
         self.curves: dict[str, list[float]] = {"train_loss": []}
         for name in self.evaluated:
-            self.curves |= {f"{name}_{data.metric}": [], f"{name}_loss": []}
+            self.curves |= {f"{name}_{self.metric}": [], f"{name}_loss": []}
         self.latest: dict[str, dict[str, float]] = {}
         self.predictions: dict[str, tuple[Tensor, Tensor]] = {}  # that the latest are of
+
+    @property
+    def metric(self) -> str:
+        """The metric of the curves."""
+        return self.metrics[0].name
 
     def run_epoch(self) -> None:
         """Train one epoch, evaluate validation and test, and add a point to every curve."""
@@ -154,8 +179,8 @@ class Trainer:
                 recompute_batch_norm(self.training_model, self._training_batches())
         for name in self.evaluated:
             self.latest[name] = self.evaluate(name)
-            found, metric = self.latest[name], self.data.metric
-            self.curves[f"{name}_{metric}"].append(found[metric])
+            found = self.latest[name]
+            self.curves[f"{name}_{self.metric}"].append(found[self.metric])
             self.curves[f"{name}_loss"].append(found[LOSSES[self.data.task]])
         self.epoch += 1
         self.seconds += time.perf_counter() - start
@@ -163,25 +188,36 @@ class Trainer:
     def evaluate(self, name: str) -> dict[str, float]:
         """The metrics of every epoch on ``validation`` or ``test``."""
         self.predictions[name] = out, y = self.predicted(name)
-        return metrics(out, y, self.data.task, self.data.metric, self.scaling.y_std)
+        found = metrics(out, y, self.data.task, self.metric, self.scaling.y_std)
+        return found | self._measured(self.metrics[:1], out, y)
 
     def all_metrics(self, out: Tensor, y: Tensor) -> dict[str, float]:
-        """Every metric of the task, of what :meth:`predicted` gave after some epoch."""
-        return all_metrics(out, y, self.data.task, self.scaling.y_std)
+        """Every metric of the task, and those asked for, of what :meth:`predicted` gave."""
+        found = all_metrics(out, y, self.data.task, self.scaling.y_std)
+        return found | self._measured(self.metrics, out, y)
+
+    def _measured(self, asked: Sequence[ClassSpec], out: Tensor, y: Tensor) -> dict[str, float]:
+        """The metrics of those ``asked`` for that are not ours."""
+        return {
+            spec.name: measure(spec, out, y, self.data.task, self.scaling)
+            for spec in asked
+            if not is_ours(spec)
+        }
 
     def predicted(self, name: str) -> tuple[Tensor, Tensor]:
         """What the model gives for ``validation`` or ``test``, and the targets."""
-        y = torch.cat([y for _, y in self.evaluated[name]])
-        return torch.cat(self.outputs(name)).to(y.device), y
+        found = self.outputs(name)
+        y = torch.cat([y for _, y in found])
+        return torch.cat([out for out, _ in found]).to(y.device), y
 
-    def outputs(self, name: str) -> list[Tensor]:
-        """What the model gives for the batches of ``validation`` or ``test``."""
+    def outputs(self, name: str) -> list[tuple[Tensor, Tensor]]:
+        """What the model gives for the batches of ``validation`` or ``test``, and the targets."""
         self.model.eval()
         found, step = [], f"{self.model_spec.class_name}.forward"
         with torch.inference_mode(), user_code(step, type(self.model)):
-            for inputs, _ in self.evaluated[name]:
+            for inputs, y in self._batches[name] or self._cut(self.evaluated[name]):
                 first, named = list(inputs.values())[:4], dict(list(inputs.items())[4:])
-                found.append(self.model(*first, **named))
+                found.append((self.model(*first, **named), y))
         return found
 
     def state_dict(self) -> dict[str, Any]:
@@ -250,15 +286,15 @@ class Trainer:
             loss = (
                 self.method.loss(self.training_model, graphs, self.loss)
                 if self._own_loss
-                else self.loss(self.training_model(graphs), graphs.graphs["y"])
+                else loss_of_labels(self.loss, self.training_model(graphs), graphs.graphs)
             )
             self.optimizer.zero_grad()
             if loss.requires_grad:  # unless all parameters are frozen
                 loss.backward()
             self.optimizer.step()
             losses.append(loss.detach())
-            all_known = self.data.task == "classes"
-            counts.append(graphs.num_graphs if all_known else number_known(graphs.graphs["y"]))
+            weight = graphs.graphs.get("y_weight")  # none of classes, which are all known
+            counts.append(graphs.num_graphs if weight is None else weight.sum())
         # Only here does the processor wait for a GPU.
         weights = [float(count) for count in counts]
         values = torch.stack(losses).cpu().double().numpy()
@@ -275,7 +311,12 @@ class Trainer:
         take = cut if self._own_loss else self.method.take
         while batches := list(islice(indices, self.batches_at_once)):
             began = time.perf_counter()
-            taken = take(self.graphs, batches)
+            if self.graphs is not None:
+                taken = take(self.graphs, batches)
+            else:  # these alone are cut from the mapped graphs
+                some = self.method._prepare(self._select(self.train[torch.cat(batches)]))
+                order = torch.arange(some.num_graphs, device=self.train.device)
+                taken = take(some, order.split([batch.numel() for batch in batches]))
             self.prepare_seconds += time.perf_counter() - began
             yield from taken
 
@@ -289,11 +330,16 @@ class Trainer:
             for _ in range(self.settings.steps_per_epoch):
                 yield torch.randperm(count, generator=self.order)[:size].to(device)
 
-    def _cut_once(self, index: Tensor) -> list[tuple[Any, Tensor]]:
+    def _cut(self, index: Tensor) -> Iterator[tuple[Any, Tensor]]:
         """What the model takes, and the targets, of graphs that are only evaluated."""
-        parts = index.split(max(self.settings.batch_size, 256))
-        cut = [select(self.data.graphs, part) for part in parts]
-        return [(self.evaluation_model.inputs(graphs), graphs.graphs["y"]) for graphs in cut]
+        for part in index.split(max(self.settings.batch_size, 256)):
+            graphs = self._select(part)
+            yield self.evaluation_model.inputs(graphs), graphs.graphs["y"]
+
+    def _select(self, index: Tensor) -> Graphs:
+        """Graphs of the dataset, as they are trained on."""
+        graphs = select(self.data.graphs, index)
+        return self.scaling.graphs(graphs, self.data.task) if self.is_mapped else graphs
 
 
 def nested_share(data: PackedDataset, index: Tensor, share: float, seed: int) -> Tensor:
@@ -361,32 +407,6 @@ def recompute_batch_norm(model: GraphsModel, batches: Iterator[Graphs]) -> None:
         for norm, momentum in zip(norms, momenta, strict=True):
             norm.momentum = momentum
         model.model.train(was_training)
-
-
-def with_edge_attr(settings: Settings, model: ClassSpec, data: PackedDataset) -> Settings:
-    """The same settings with ``use_edge_attr`` decided: a user's model gets what it asks for."""
-    if settings.use_edge_attr is False:
-        return settings
-    asks = asks_for_edge_attr(model)
-    if settings.use_edge_attr is None:
-        asked = foreign(model) and asks and data.edge_dim is not None
-        return settings.with_(use_edge_attr=asked)
-    if data.edge_dim is None:
-        raise InputError(f"{data.name} has no edge attributes to use (use_edge_attr).")
-    if not asks:
-        raise InputError(
-            f"The model {model.name!r} does not read edge attributes (use_edge_attr). Of ours gin "
-            f"does; one of your own names edge_attr in its forward. Or leave use_edge_attr out."
-        )
-    return settings
-
-
-def asks_for_edge_attr(model: ClassSpec) -> bool:
-    """Whether a model can read edge attributes."""
-    cls: Any = find_class("model", model)
-    if foreign(model):
-        return "edge_attr" in inspect.signature(cls.forward).parameters
-    return "edge_dim" in inspect.signature(cls).parameters  # all of ours have it in forward
 
 
 def _scaling(data: PackedDataset, train: Tensor) -> Scaling:
