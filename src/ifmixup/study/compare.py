@@ -25,6 +25,7 @@ from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
 from ifmixup.study.estimate import run_seconds
+from ifmixup.study.examples import save_examples
 from ifmixup.study.graph_free import measure_baselines
 from ifmixup.study.grid import Grid, check_grid, check_names, expand, load_grid, without_set
 from ifmixup.study.halving import NOTE, SEARCHES, halve
@@ -64,6 +65,7 @@ def compare(
     engine: Engine | None = None,
     workers: int | None = None,
     name: str | None = None,
+    margin: float = 1.0,
     folder: str | os.PathLike[str] | None = None,
     root: str | os.PathLike[str] | None = None,
     smiles: str | None = None,
@@ -111,6 +113,8 @@ def compare(
         engine: Where runs execute; by default worker processes on this machine.
         workers: How many worker processes; by default one per core.
         name: What to call the study; by default the dataset's name.
+        margin: The largest difference that does not matter, in points; in per cent of the
+            baseline's mean for a metric that is not a fraction, such as RMSE.
         folder: Where the results go; by default ``ifmixup-runs/NAME``.
         root: Where the dataset lies.
         smiles: The column of a table that holds SMILES.
@@ -164,6 +168,7 @@ def compare(
         seed=seed,
         grid=load_grid(grid),
         name=name,
+        margin=margin,
         settings=settings,
         changes=changes,
         metric=metric,
@@ -203,6 +208,7 @@ def compare(
             for record in store.get(study.keys).values():
                 means.add(record)
         cut.save_in(place)
+        save_examples(place, data)
         if search == "halving":
             study = halve(study, store, runner.execute)
             runner.means = RunningMeans(study)
@@ -247,6 +253,7 @@ def plan(
     seed: int = 0,
     grid: Grid | None = None,
     name: str | None = None,
+    margin: float = 1.0,
     settings: Settings | None = None,
     changes: dict[str, Any] | None = None,
     metric: Any = None,
@@ -306,6 +313,7 @@ def plan(
             *_notes(data, splits, found_models, found_methods),
         ),
         metrics=shown(metrics, data.task),
+        margin=margin,
         origins=origins,
     )
 
