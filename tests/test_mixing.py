@@ -292,7 +292,8 @@ def test_integer_attributes_are_refused_by_name_or_dropped():
 @pytest.mark.parametrize(
     ("y_a", "y_b", "expected"),
     [
-        (torch.tensor([[1.0, math.nan]]), torch.tensor([[0.0, 1.0]]), [[0.75, math.nan]]),
+        (torch.tensor([[1.0, math.nan]]), torch.tensor([[0.0, 1.0]]), [[0.75, 1.0]]),
+        (torch.tensor([[math.nan, 2.0]]), torch.tensor([[math.nan] * 2]), [[math.nan, 2.0]]),
         (torch.tensor([2.0]), torch.tensor([4.0]), [2.5]),
         (torch.tensor(2.0), torch.tensor(4.0), [2.5]),
         (torch.tensor([0]), torch.tensor([[0.5, 0.5, 0.0]]), [[0.875, 0.125, 0.0]]),
@@ -498,9 +499,10 @@ def test_a_missing_label_without_a_share_is_no_matter():
     a, b = with_(edge(), y=torch.tensor([[1.0]])), with_(edge(), y=torch.tensor([[math.nan]]))
     assert mix(a, b, 1.0).y.tolist() == [[1.0]]
     pair = (Batch.from_data_list([a, a]), Batch.from_data_list([b, b]))
-    y = mix_batch(*pair, torch.tensor([1.0, 0.5])).y
-    assert y[0] == 1.0
-    assert y[1].isnan()
+    mixed = mix_batch(*pair, torch.tensor([1.0, 0.5]))
+    assert mixed.y.tolist() == [[1.0], [1.0]]
+    assert mixed.y_weight.tolist() == [[1.0], [0.5]]
+    assert mix(b, b, 0.5).y.isnan().all()
 
 
 @pytest.mark.parametrize("lam", [None, "0.5"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +17,7 @@ from ifmixup.errors import InputError, InputTypeError
 from ifmixup.graphs import Graphs, edge_pointers, graph_of, pointers
 
 _STRUCTURE = {"batch", "ptr", "num_nodes"}
+_LABELS = ("y", "y_weight")
 
 
 def from_batch(batch: Data) -> Graphs:
@@ -66,7 +68,7 @@ def from_batch(batch: Data) -> Graphs:
                 )
             if "edge" in key and rows == num_edges:
                 edges[key] = value
-            elif rows == num_nodes and key != "y":
+            elif rows == num_nodes and key not in _LABELS:
                 nodes[key] = value
             elif rows == num_graphs or key == "y":
                 graphs[key] = value
@@ -104,6 +106,27 @@ def to_batch(graphs: Graphs) -> Batch:
     batch._slice_dict = slices
     batch._inc_dict = {**dict.fromkeys(slices, nothing), "edge_index": node_ptr[:-1]}
     return batch
+
+
+def labels(
+    graphs: Mapping[str, Any], num_graphs: int, num_classes: int | None, dtype: torch.dtype
+) -> dict[str, Tensor]:
+    """The labels of graphs as :func:`label_rows`, and how much each entry counts.
+
+    ``y_weight`` has the shape of ``y``: 1 where a label is known and 0 where it is missing (NaN).
+    It is there where ``y`` is floats, because class numbers are never missing. Where the graphs
+    have it already, as mixed ones do, it stays.
+    """
+    y = graphs.get("y")
+    if y is None:
+        return {}
+    rows = label_rows(y, num_graphs, num_classes, dtype)
+    if not y.is_floating_point():
+        return {"y": rows}
+    weight = graphs.get("y_weight")
+    if not isinstance(weight, Tensor) or weight.shape != rows.shape:
+        weight = (~rows.isnan()).to(rows.dtype)
+    return {"y": rows, "y_weight": weight}
 
 
 def label_rows(y: Tensor, num_graphs: int, num_classes: int | None, dtype: torch.dtype) -> Tensor:

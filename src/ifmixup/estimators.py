@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 from torch_geometric.data import Data
 
-from ifmixup.components import Component, check_complete, foreign, resolve
+from ifmixup.components import Component, check_complete, resolve
 from ifmixup.data import FeatureEncoder
 from ifmixup.data.dataset import Rows
 from ifmixup.data.pyg import as_graphs
@@ -27,11 +27,11 @@ from ifmixup.data.user_targets import labels_of, number_classes, values_of
 from ifmixup.errors import InputError, InputTypeError, unknown_name
 from ifmixup.prediction.predictor import Predictor
 from ifmixup.study.choose_split import Split, choose_splits
+from ifmixup.training.edge_attributes import asks_for_edge_attr
 from ifmixup.training.fit import Told, epoch_bar, train
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.run_spec import PARTS
 from ifmixup.training.settings import Settings, setting_types
-from ifmixup.training.trainer import asks_for_edge_attr
 
 E = TypeVar("E", bound="GraphEstimator")
 _PREFIXES = ("model__", "method__")
@@ -123,10 +123,8 @@ class GraphEstimator(BaseEstimator):
         shared = [name for name in setting_types() if hasattr(self, name)]
         settings = Settings.of({name: getattr(self, name) for name in shared})
         if settings.use_edge_attr is None:
-            has = graphs[0].get("edge_attr") is not None
-            settings = settings.with_(
-                use_edge_attr=has and foreign(model.spec) and asks_for_edge_attr(model.spec)
-            )
+            has = any(_has_edge_data(graph) for graph in graphs)
+            settings = settings.with_(use_edge_attr=has and asks_for_edge_attr(model.spec))
         if len(graphs) < 2:
             raise InputError("At least two graphs are needed to fit; got 1 sample.")
         # One number seeds the run, whatever kind of state was given.
@@ -352,6 +350,10 @@ class GraphRegressor(_TakesGraphs, RegressorMixin, GraphEstimator):
             given, guessed = values[rows, column], guesses[rows, column]
             found.append(r2_score(given, guessed, sample_weight=weights[rows]))
         return float(np.mean(found))
+
+
+def _has_edge_data(graph: Data) -> bool:
+    return graph.get("edge_attr") is not None or graph.get("edge_kinds") is not None
 
 
 def _packed(

@@ -19,7 +19,7 @@ from torch_geometric.utils import coalesce
 from ifmixup.edges import edge_keys, edges_of_keys, starts_of
 from ifmixup.errors import InputError
 
-_WEIGHTS = {"edge_weight", "node_weight"}  # 1 where they are not given
+_WEIGHTS = {"edge_weight", "node_weight", "y_weight"}  # 1 where they are not given
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def concatenate(a: Graphs, b: Graphs) -> Graphs:
             "edge_index": torch.cat([a.edge_index, b.edge_index + a.num_nodes], 1),
             **_join(_weighted(a.edges, b.edges), _weighted(b.edges, a.edges)),
         },
-        graphs=_join(a.graphs, b.graphs),
+        graphs=_join(_weighted(a.graphs, b.graphs), _weighted(b.graphs, a.graphs)),
         node_ptr=torch.cat([a.node_ptr, b.node_ptr[1:] + a.node_ptr[-1]]),
         edge_ptr=torch.cat([a.edge_ptr, b.edge_ptr[1:] + a.edge_ptr[-1]]),
         index=torch.cat([a.index, b.index]) if known else None,  # type: ignore[list-item]
@@ -302,11 +302,14 @@ def edge_pointers(edge_index: Tensor, node_ptr: Tensor, num_nodes: int) -> Tenso
 
 
 def _weighted(level: dict[str, Tensor], like: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The attributes of nodes or edges, with weights of 1 where only ``like`` has weights."""
+    """The attributes of a level, with weights of 1 where only ``like`` has weights."""
     own = {name: value for name, value in level.items() if name != "edge_index"}
     for name in (like.keys() - level.keys()) & _WEIGHTS:
-        count = level["edge_index"].size(1) if name == "edge_weight" else len(level["x"])
-        own[name] = like[name].new_ones(count)
+        if name == "edge_weight":
+            shape = level["edge_index"].shape[1:]
+        else:
+            shape = level["y"].shape if name == "y_weight" else level["x"].shape[:1]
+        own[name] = like[name].new_ones(shape)
     return own
 
 

@@ -15,7 +15,7 @@ leaves open. The matrix ẽ is never built: its non-zero entries are ``edge_inde
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -24,7 +24,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch_geometric.data import Batch, Data
 
-from ifmixup.batch import check_devices, from_batch, label_rows, to_batch
+from ifmixup.batch import check_devices, from_batch, labels, to_batch
 from ifmixup.edges import edge_keys, edges_of_keys, merge_pair
 from ifmixup.errors import InputError, InputTypeError
 from ifmixup.graphs import (
@@ -59,8 +59,10 @@ def mix(
     Returns:
         A new ``Data`` with ``x`` ``[n, d]``, ``node_weight`` ``[n]``, ``edge_index``,
         ``edge_weight`` ``[E]``, ``y`` (a class number becomes a row ``[1, C]``), and ``edge_attr``
-        and other floating node attributes mixed in the same way. Graph attributes other than ``y``
-        are left out: they describe one graph.
+        and other floating node attributes mixed in the same way: ã = λ a_A + (1 − λ) a_B, where an
+        edge that a graph does not have has a = 0. Where ``y`` is floats, ``y_weight`` says how much
+        of each label is known (:func:`mix_labels`). Other graph attributes are left out: they
+        describe one graph.
     """
     if not isinstance(lam, (int, float, Tensor)):
         raise InputTypeError(f"λ must be a number in [0, 1]; got {lam!r}.")
@@ -91,11 +93,8 @@ def mix(
         [torch.cat([_edge_term(graph, name, share) for graph, share in terms]) for name in names],
     )
     edges = dict(zip(names, values, strict=True))
-    labels = {
-        name: mix_rows(y, other.graphs[name], ratio, inside=len(terms) == 2)
-        for name, y in one.graphs.items()
-    }
-    return Data(**nodes, edge_index=edges_of_keys(keys, n), **edges, **labels)
+    mixed = mix_labels(one.graphs, other.graphs, ratio, inside=len(terms) == 2)
+    return Data(**nodes, edge_index=edges_of_keys(keys, n), **edges, **mixed)
 
 
 def mix_batch(
@@ -174,14 +173,49 @@ def mix_pairs(
         mixed = keep_edges(mixed, share != 0)
     if coalesce or len(mixed.edges) > 2:
         mixed = _merge(mixed)
-    if "y" in pool.graphs:
-        rows = pool.graphs["y"]
-        mixed.graphs["y"] = mix_rows(rows[first], rows[second], lam, inside=inside)
+    one, other = ({k: v[side] for k, v in pool.graphs.items()} for side in (first, second))
+    mixed.graphs.update(mix_labels(one, other, lam, inside=inside))
     return mixed
 
 
+def mix_labels(
+    a: Mapping[str, Tensor], b: Mapping[str, Tensor], lam: Tensor, *, inside: bool = False
+) -> dict[str, Tensor]:
+    r"""ỹ = λ y_A + (1 − λ) y_B; of a pair in which one label is missing, the known one counts.
+
+    .. math::
+        \tilde{m} = \lambda m_A + (1 - \lambda) m_B, \qquad
+        \tilde{y} = \frac{\lambda m_A y_A + (1 - \lambda) m_B y_B}{\tilde{m}}
+
+    where m, ``y_weight``, is 1 where a label is known and 0 where it is missing. A loss that is
+    linear in the label, as the binary cross-entropy is, weighted by m̃, is then
+    :math:`\lambda m_A \ell(z, y_A) + (1 - \lambda) m_B \ell(z, y_B)`; the squared error has the
+    same gradient. Where both are missing, ỹ is NaN and m̃ is 0.
+
+    Args:
+        a: The labels of the first graphs: ``y`` ``[B, ...]``, and ``y_weight`` of the same shape
+            where labels may be missing.
+        b: Those of the partners.
+        lam: λ of each pair, ``[B]``.
+        inside: See :func:`mix_rows`.
+    """
+    if "y" not in a:
+        return {}
+    y = mix_rows(a["y"], b["y"], lam, inside=inside)
+    if "y_weight" not in a and "y_weight" not in b:
+        return {"y": y}
+    known = [side.get("y_weight", torch.ones_like(y)) for side in (a, b)]
+    share = _as_rows(lam, known[0])
+    first, second = share * known[0], (1 - share) * known[1]
+    both = (known[0] == 1) & (known[1] == 1)  # exactly as where nothing is missing
+    weight = torch.where(both, 1.0, first + second)
+    part = first / weight  # NaN where both are missing
+    mean = part * a["y"].nan_to_num() + (1 - part) * b["y"].nan_to_num()
+    return {"y": torch.where(both, y, mean), "y_weight": weight}
+
+
 def mix_rows(a: Tensor, b: Tensor, lam: Tensor, *, inside: bool = False) -> Tensor:
-    """ỹ = λ y_A + (1 − λ) y_B; a missing label (NaN) stays missing, unless its share is 0.
+    """λ a + (1 − λ) b; NaN stays NaN, unless its share is 0.
 
     Args:
         a: The rows of the first graphs, ``[B, ...]``.
@@ -212,7 +246,7 @@ def check_mixable(
     def without(level: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in level.items() if name not in drop}
 
-    y = without(graphs.graphs).get("y")  # other graph attributes describe one graph
+    own = without(graphs.graphs)  # of which only labels are mixed: others describe one graph
     graphs = replace(graphs, nodes=without(graphs.nodes), edges=without(graphs.edges), graphs={})
     x = check_features(graphs)
     for name, value in {**graphs.nodes, **graphs.edges}.items():
@@ -221,8 +255,8 @@ def check_mixable(
             raise InputError(f"{name} must have the shape [{rows}]; got {list(value.shape)}.")
         if name != "edge_index":
             _check_attribute(graphs, name, value)
-    if y is not None:
-        graphs.graphs["y"] = label_rows(y, graphs.num_graphs, num_classes, x.dtype)
+    if "y" in own:
+        graphs.graphs.update(labels(own, graphs.num_graphs, num_classes, x.dtype))
     return without_repeated_edges(graphs)
 
 

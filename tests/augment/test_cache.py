@@ -2,6 +2,8 @@
 
 import os
 import pickle
+import subprocess
+import sys
 import time
 import warnings
 import zipfile
@@ -16,6 +18,7 @@ from torch_geometric.data import Batch, Data
 from ifmixup.augment import SMixup, SubMix, cache
 from ifmixup.augment.cache import digest, remember, saved_seconds
 from ifmixup.batch import from_batch
+from ifmixup.graphs import Graphs
 
 
 def rings():
@@ -269,3 +272,31 @@ def test_what_a_killed_process_left_is_removed_after_an_hour(graphs, folder):
     SubMix(2).fit(graphs)
     assert new.exists()
     assert not old.exists()
+
+
+KILLED = """
+import sys, time, torch
+from ifmixup.augment.cache import remember
+from ifmixup.graphs import Graphs
+
+def compute():
+    print("computing", flush=True)
+    time.sleep(60)
+
+ptr = torch.tensor([0, 1])
+remember("any", {}, Graphs({"x": torch.ones(1, 1)}, {}, {}, ptr, ptr), compute)
+"""
+
+
+def test_a_fit_that_is_killed_leaves_nothing_and_holds_nobody_up(folder):
+    process = subprocess.Popen([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "computing\n"
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    assert not [path for path in folder.iterdir() if path.suffix != ".lock"]
+    ptr = torch.tensor([0, 1])
+    compute = Counting()
+    remember("any", {}, Graphs({"x": torch.ones(1, 1)}, {}, {}, ptr, ptr), compute)
+    assert compute.count == 1
+    assert [path.suffix for path in folder.iterdir()] == [".pt"]

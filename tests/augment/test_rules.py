@@ -1,7 +1,9 @@
 """What holds for every method, ours and the user's, on graphs nobody thought of."""
 
 import copy
+import inspect
 import pickle
+import re
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -321,3 +323,32 @@ def test_a_training_shows_a_method_its_training_graphs_only(cls, example):
         trainer.run_epoch()
         losses.append(trainer.curves["train_loss"])
     assert losses[0] == losses[1]
+
+
+@everyone
+def test_fit_gets_the_training_graphs_and_leaves_them_as_they_are(cls, example, monkeypatch):
+    """Whatever the method does with them, in a training of a fold."""
+    seen = []
+
+    class Spied(cls):
+        def fit(self, graphs, *, seed=0):
+            before = to_batch(replace(graphs, index=None)).clone()
+            super().fit(graphs, seed=seed)
+            assert same(to_batch(replace(graphs, index=None)), before)
+            seen.append(graphs.index.tolist())
+
+    data = pack([*example.to_data_list(), *fold(0, 1, 2, 3)], "few")
+    how, model, _ = parts("gcn", "none", epochs=1)
+    train, test = torch.tensor([6, 3, 5]), torch.tensor([0, 1, 2, 4])
+    spec = resolve("method", Spied).spec
+    Trainer(how, model, spec, data, train=train, test=test).run_epoch()
+    assert seen == [[6, 3, 5]]
+
+
+@pytest.mark.parametrize("name", sorted({*augment.names()} - {"none"}))
+def test_the_paper_is_linked_and_every_option_described(name):
+    cls = augment.get(name)
+    text = inspect.getdoc(cls)
+    assert re.search("https://(arxiv|doi).org/", text)
+    for option in inspect.signature(cls).parameters:
+        assert f"\n    {option}: " in text or "arguments are those of :class:`IfMixup`" in text

@@ -91,6 +91,19 @@ def test_the_slider_mixes_by_keyboard(opened):
     assert page.troubles == []
 
 
+def test_other_methods_can_be_chosen(opened):
+    page = opened()
+    said = page.inner_text("#methods-says")
+    page.locator("#methods-name").select_option("S-Mixup")
+    other = page.inner_text("#methods-says")
+    assert "of both" in other
+    assert other != said
+    page.locator("#methods-draw").fill("3")
+    assert page.inner_text("#methods-value") == "3"
+    assert page.locator("#methods-0 .points path").count() > 5
+    assert page.troubles == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_phone_in_both_colours(opened, scheme):
     page = opened(390, scheme)

@@ -24,7 +24,7 @@ def test_sections_in_their_order(studies):
         (studies.shown[2].name, 3),
         ("statistics", 0),
         ("graph-sizes", 0),
-        ("explorer", 0),
+        ("explorer", 1),
         ("origin", 0),
     ]
 

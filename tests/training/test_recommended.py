@@ -5,6 +5,7 @@ import pytest
 
 from ifmixup import augment
 from ifmixup.components import MODELS, resolve, with_options
+from ifmixup.training import known_data
 from ifmixup.training import recommended as module
 from ifmixup.training.packed import pack
 from ifmixup.training.recommended import recommended
@@ -14,6 +15,7 @@ from task_graphs import with_labels
 
 FOUND = {
     "models": {"GCN": {"settings": {"batch_size": 8}, "options": {"num_layers": 4, "jk": "sum"}}},
+    "kinds": {},
     "datasets": {
         "A name": {
             "data": "abc",
@@ -28,7 +30,7 @@ FOUND = {
 
 
 class Data:
-    name, fingerprint = "anything", "abc"
+    name, fingerprint, encoder, edge_dim = "anything", "abc", None, None
 
 
 def given(model, method="none", data=Data):
@@ -38,7 +40,8 @@ def given(model, method="none", data=Data):
 
 @pytest.fixture
 def known(monkeypatch):
-    monkeypatch.setattr(module, "_found", lambda: FOUND)
+    monkeypatch.setattr(known_data, "known_settings", lambda: FOUND)
+    monkeypatch.setattr(module, "known_settings", lambda: FOUND)
 
 
 def test_a_dataset_is_known_by_its_graphs(known):
@@ -47,7 +50,7 @@ def test_a_dataset_is_known_by_its_graphs(known):
     assert (model["num_layers"], model["jk"]) == (3, "sum")
 
     class Other:
-        name, fingerprint = "A name", "def"
+        name, fingerprint, encoder, edge_dim = "A name", "def", None, None
 
     settings, model, _ = given("gcn", data=Other)
     assert settings == Settings()
@@ -88,7 +91,7 @@ def test_all_that_is_recommended_can_be_used(mutag):
     for dataset in found["datasets"].values():
 
         class Known:
-            name, fingerprint = "x", dataset["data"]
+            name, fingerprint, encoder, edge_dim = "x", dataset["data"], None, None
 
         for model in MODELS.names():
             for method in augment.names():

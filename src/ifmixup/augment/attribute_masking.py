@@ -19,8 +19,9 @@ from ifmixup.graphs import Graphs, is_one_hot
 class AttributeMasking(Method):
     """Replaces the features of each node, with probability ``mask_ratio``, by random ones.
 
-    Where all rows of the batch are one-hot, by a random one-hot row; else by the row of a random
-    node of the batch.
+    The attribute masking of `GraphCL <https://arxiv.org/abs/2010.13902>`_. Where all rows of the
+    batch are one-hot, the new row is a random one-hot one; else it is that of a random node of the
+    batch.
 
     Args:
         num_classes: See :class:`Method`.

@@ -16,6 +16,8 @@ from ifmixup.graphs import Graphs, keep_nodes
 class DropNode(Drop):
     """Drops each node and its edges with probability ``drop_ratio``; at least one stays.
 
+    The node dropping of `GraphCL <https://arxiv.org/abs/2010.13902>`_.
+
     Args:
         num_classes: See :class:`Method`.
         drop_ratio: The expected fraction of nodes that are dropped.

@@ -221,7 +221,10 @@ class GMixup(Method):
         return Graphs(
             nodes=nodes,
             edges=edges,
-            graphs={"y": lam * first + (1 - lam) * second},
+            graphs={
+                "y": lam * first + (1 - lam) * second,
+                **({"y_weight": y.new_ones(count, y.size(1))} if "y_weight" in like.graphs else {}),
+            },
             node_ptr=torch.arange(count + 1, device=device) * size,
             edge_ptr=pointers(2 * there.sum(1)),
             index=None if like.index is None else torch.full_like(plan.seed, -1),

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ifmixup.augment.draws import check_fraction, hash_integers, numpy_generator
-from ifmixup.augment.method import Criterion, Method
+from ifmixup.augment.method import Criterion, Method, loss_of_labels
 from ifmixup.augment.rewire import (
     count_in_graphs,
     mixed_labels,
@@ -169,7 +169,7 @@ class GraphTransplant(Method):
         """The loss of the graphs as they are, plus that of the mixed graphs."""
         plain, saliency = _loss_and_saliency(model, graphs, criterion)
         mixed = self.change(graphs, self.draw(graphs, saliency))
-        return plain + criterion(model(mixed), mixed.graphs["y"])
+        return plain + loss_of_labels(criterion, model(mixed), mixed.graphs)
 
     def _prepare(self, graphs: Graphs) -> Graphs:
         """Each edge once."""
@@ -198,7 +198,7 @@ def _loss_and_saliency(
         h = h if h.requires_grad else h.requires_grad_()
         rest = replace(graphs, nodes={**graphs.nodes, "x": h})
         out = model.classify(model.embed(rest, start=layers, **options))
-        loss = criterion(out, graphs.graphs["y"])
+        loss = loss_of_labels(criterion, out, graphs.graphs)
         # Only READOUT and the head are gone through here.
         (gradient,) = torch.autograd.grad(loss, h, retain_graph=True)
     return loss, gradient.float().norm(dim=1)

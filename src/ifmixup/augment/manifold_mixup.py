@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
 from ifmixup.augment.draws import MixPlan, PairMethod, numpy_generator
-from ifmixup.augment.method import Criterion
+from ifmixup.augment.method import Criterion, loss_of_labels
+from ifmixup.augment.rewire import mixed_labels
 from ifmixup.components import METHODS
 from ifmixup.errors import InputError, ModelError
 from ifmixup.graphs import Graphs
-from ifmixup.mixing import check_mixable, check_ratios, mix_pairs, mix_rows
+from ifmixup.mixing import check_mixable, check_ratios, mix_pairs
 
 if TYPE_CHECKING:
     from ifmixup.nn.inputs import GraphsModel
@@ -109,7 +110,7 @@ class ManifoldMixup(PairMethod):
 
     def loss(self, model: GraphsModel, graphs: Graphs, criterion: Criterion) -> Tensor:
         """The loss of mixed states and labels."""
-        return criterion(*self.mix(model, graphs, self.draw(graphs)))
+        return loss_of_labels(criterion, *self._mix(model, graphs, self.draw(graphs)))
 
     def mix(self, model: GraphsModel, graphs: Graphs, plan: ManifoldPlan) -> tuple[Tensor, Tensor]:
         """The logits of the mixture ``[B, C]``, and its labels ``[B, C]``.
@@ -119,14 +120,20 @@ class ManifoldMixup(PairMethod):
             graphs: The prepared graphs of a batch.
             plan: What :meth:`draw` gave.
         """
+        logits, rows = self._mix(model, graphs, plan)
+        return logits, rows["y"]
+
+    def _mix(
+        self, model: GraphsModel, graphs: Graphs, plan: ManifoldPlan
+    ) -> tuple[Tensor, dict[str, Any]]:
+        """The logits, and ``y`` with its ``y_weight``."""
         check_ratios(plan.lam, graphs.num_graphs)
         layer = self._layer(model, plan)
         if layer == 0:
             mixed = self._mix_nodes(graphs, plan)
-            return model(mixed), mixed.graphs["y"]
+            return model(mixed), mixed.graphs
         if layer == READOUT:
-            y = graphs.graphs["y"]
-            labels = mix_rows(y, y[plan.partner], plan.lam)
+            labels = mixed_labels(graphs, plan.partner, plan.lam)
             return model.classify(_mix_rows(model.embed(graphs), plan)), labels
         earlier = {}
         if hasattr(_inside(model), "encode_with_readouts"):
@@ -138,7 +145,7 @@ class ManifoldMixup(PairMethod):
         nodes = {name: value for name, value in graphs.nodes.items() if name == "node_weight"}
         mixed = self._mix_nodes(replace(graphs, nodes={"x": h, **nodes}), plan)
         logits = model.classify(model.embed(mixed, start=layer, **earlier))
-        return logits, mixed.graphs["y"]
+        return logits, mixed.graphs
 
     def _prepare(self, graphs: Graphs) -> Graphs:
         """Graphs that can be mixed: each edge once, labels as rows."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.data import Batch, Data
 
-from ifmixup.batch import from_batch, label_rows, to_batch
+from ifmixup.batch import from_batch, labels, to_batch
 from ifmixup.components import METHODS
 from ifmixup.errors import InputError, InputTypeError
 from ifmixup.graphs import Graphs, cut, select, split
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound="Method")
 
-#: The loss of logits ``[B, C]`` and label rows ``[B, C]``, such as ``F.cross_entropy``.
-Criterion = Callable[[Tensor, Tensor], Tensor]
+#: The loss of logits ``[B, C]`` and label rows ``[B, C]``, such as ``F.cross_entropy``. One with a
+#: true attribute ``reads_y_weight`` is also given ``y_weight``, where labels may be missing.
+Criterion = Callable[..., Tensor]
 
 # What a method of one's own does not override, and what it overrides instead.
 _MADE_OF = {"plan": "draw", "augment": "change", "prepare": "change", "_prepare": "change"}
@@ -157,7 +158,7 @@ class Method(nn.Module):
         model, graphs = self._inside(model, graphs)
         if self.training:
             graphs = self.change(graphs, self.draw(graphs))
-        return criterion(model(graphs), graphs.graphs["y"])
+        return loss_of_labels(criterion, model(graphs), graphs.graphs)
 
     def take(self, graphs: Graphs, batches: Sequence[Tensor]) -> list[Graphs]:
         """Cut batches from prepared graphs, and change each.
@@ -201,8 +202,9 @@ class Method(nn.Module):
             return to_batch(self.change(graphs, self.draw(graphs)))
         # A method that changes no graphs keeps all that the batch has.
         batch = copy.copy(batch)
-        if batch.y is not None:
-            batch.y = label_rows(batch.y, batch.num_graphs, self.num_classes, _dtype(batch.x))
+        rows = labels(batch.to_dict(), batch.num_graphs, self.num_classes, _dtype(batch.x))
+        for name, value in rows.items():
+            batch[name] = value
         return batch
 
     def extra_repr(self) -> str:
@@ -221,11 +223,9 @@ class Method(nn.Module):
         What is cut from prepared graphs is prepared. Nothing is estimated here, because graphs to
         test on pass here too.
         """
-        y = graphs.graphs.get("y")
-        if y is None:
-            return graphs
-        rows = label_rows(y, graphs.num_graphs, self.num_classes, _dtype(graphs.nodes.get("x")))
-        return replace(graphs, graphs={**graphs.graphs, "y": rows})
+        dtype = _dtype(graphs.nodes.get("x"))
+        rows = labels(graphs.graphs, graphs.num_graphs, self.num_classes, dtype)
+        return replace(graphs, graphs={**graphs.graphs, **rows})
 
     def _inside(self, model: Any, graphs: Any) -> tuple[GraphsModel, Graphs]:
         """A model and a batch of the user's own loop, as :meth:`loss` takes them."""
@@ -236,6 +236,13 @@ class Method(nn.Module):
 
             model = GraphsModel(model, node_weight=self.node_weight)
         return model, graphs
+
+
+def loss_of_labels(criterion: Criterion, out: Tensor, rows: Mapping[str, Any]) -> Tensor:
+    """``criterion`` of logits and labels: ``y``, and ``y_weight`` where the criterion reads it."""
+    if "y_weight" in rows and getattr(criterion, "reads_y_weight", False):
+        return criterion(out, rows["y"], y_weight=rows["y_weight"])
+    return criterion(out, rows["y"])
 
 
 def create(

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from ifmixup.augment.draws import MixPlan, PairMethod, numpy_generator
-from ifmixup.augment.method import Criterion
+from ifmixup.augment.method import Criterion, loss_of_labels
+from ifmixup.augment.rewire import mixed_labels
 from ifmixup.components import METHODS
 from ifmixup.graphs import Graphs
 from ifmixup.mixing import check_ratios, mix_rows
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 class MixupGraph(PairMethod):
     """h̃ = λ h_A + (1 − λ) h_B and ỹ = λ y_A + (1 − λ) y_B, where h is what READOUT gives.
 
-    The graphs themselves stay as they are; the mixing is in :meth:`loss`. With a plan::
+    From `Mixup for Node and Graph Classification <https://doi.org/10.1145/3442381.3449796>`_. The
+    graphs themselves stay as they are; the mixing is in :meth:`loss`. With a plan::
 
         plan = method.plan(batch)
         h = model.embed(batch.x, batch.edge_index, batch.edge_weight, batch.batch)
@@ -50,5 +52,7 @@ class MixupGraph(PairMethod):
 
     def loss(self, model: GraphsModel, graphs: Graphs, criterion: Criterion) -> Tensor:
         """The loss of mixed representations and labels."""
-        h, y = self.mix(model.embed(graphs), graphs.graphs["y"], self.draw(graphs))
-        return criterion(model.classify(h), y)
+        plan = self.draw(graphs)
+        h, _ = self.mix(model.embed(graphs), graphs.graphs["y"], plan)
+        rows = mixed_labels(graphs, plan.partner, plan.lam)
+        return loss_of_labels(criterion, model.classify(h), rows)

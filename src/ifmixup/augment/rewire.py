@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ifmixup.edges import edge_keys
 from ifmixup.graphs import Graphs, edge_pointers, take_edges
-from ifmixup.mixing import mix_rows
+from ifmixup.mixing import mix_labels
 
 
 def with_edges(
@@ -47,8 +47,10 @@ def mixed_labels(graphs: Graphs, partner: Tensor, lam: Tensor) -> dict[str, Any]
         partner: The partner of each, as its index in ``graphs``, ``[B]``.
         lam: The share of the first graph in each pair, ``[B]``.
     """
-    y = graphs.graphs.get("y")
-    return {} if y is None else {"y": mix_rows(y, y[partner], lam)}
+    own: dict[str, Tensor] = {
+        name: value for name, value in graphs.graphs.items() if name in ("y", "y_weight")
+    }
+    return mix_labels(own, {name: value[partner] for name, value in own.items()}, lam)
 
 
 def order_in_graphs(graph: Tensor, key: Tensor) -> Tensor:

@@ -81,6 +81,7 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     changes = split_options(class_options, [model, method], vars(options))
     from ifmixup.study.choose_split import columns_of
     from ifmixup.training.checkpoint import load_checkpoint
+    from ifmixup.training.edge_attributes import unread_note
     from ifmixup.training.fit import epoch_bar
     from ifmixup.training.fit import train as run_training
     from ifmixup.training.packed import pack
@@ -101,6 +102,9 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     start = starting_point(data, model, method, {**typed(options.settings), **changes})
     for component in (start.model, start.method):
         check_complete(component)
+    unread = unread_note(data, [model])
+    if unread is not None:
+        console.print(f"Note: {unread}")
     fold = _fold(options, data, console)
     if options.resume and not options.save.exists():
         console.print(f"There is no {options.save} to continue from: starting at epoch 0.")

@@ -14,8 +14,9 @@ from ifmixup.mixing import mix
 from ifmixup.recovery import recover
 from ifmixup.report.draw.colours import ATOMS, Colours, Features, blend, distinguish, fade
 from ifmixup.report.draw.pair import Edge, take_pair
+from ifmixup.report.graph_plot import layout_of, scatter
 from ifmixup.report.html import Html, Section, element, json_script, legend, notes, plot
-from ifmixup.report.plotly_chart import layout_base
+from ifmixup.report.method_explorer import method_explorer
 
 if TYPE_CHECKING:
     from ifmixup.report.draw.layout import Points
@@ -50,7 +51,8 @@ def explorer() -> Section:
     graphs = load(DATASET)
     a, b = (Data(x=graphs[i].x, edge_index=graphs[i].edge_index) for i in PAIR)
     known = distinguish(torch.cat([a.x, b.x]), ATOMS[DATASET])
-    return Section(name, title, [_html(known, mix_states(a, b, known))])
+    others = [method_explorer(a, b, known)]
+    return Section(name, title, [_html(known, mix_states(a, b, known))], below=others)
 
 
 def mix_states(a: Data, b: Data, features: Features) -> dict[str, Any]:
@@ -75,12 +77,12 @@ def mix_states(a: Data, b: Data, features: Features) -> dict[str, Any]:
         edges = [Edge(e.source, e.target, weight[e.origin], e.origin) for e in whole.edges[2]]
         nodes = _nodes(positions["mixed"], fade(blend(*colours, lam), pair.node_weight))
         dummies = positions["mixed"][min(pair.sizes) :].round(1).tolist()
-        rings = {**_trace("markers", dummies), "marker": _RING}
+        rings = {**scatter("markers", dummies), "marker": _RING}
         states["mixed"].append([*_edges(positions["mixed"], edges), rings, nodes])
         told, order = _recovered(a, b, lam)
         states["texts"].append(f"{pair}. {told}")
         states["order"].append(order)
-    layouts = {name: _layout(points) for name, points in positions.items()}
+    layouts = {name: layout_of(points) for name, points in positions.items()}
     return {"steps": STEPS, "layouts": layouts, "apart": apart, **states}
 
 
@@ -136,19 +138,6 @@ def _same(one: Data, other: Data) -> bool:
     return one.num_nodes == other.num_nodes and torch.equal(one.x, other.x) and first == second
 
 
-def _layout(points: Points) -> dict[str, Any]:
-    ranges = [
-        [round(float(side.min()) - 30, 1), round(float(side.max()) + 30, 1)] for side in points.T
-    ]
-    axis = {"visible": False, "fixedrange": True}
-    return {
-        **layout_base(None),
-        "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
-        "xaxis": {**axis, "range": ranges[0]},
-        "yaxis": {**axis, "range": ranges[1], "scaleanchor": "x"},
-    }
-
-
 def _edges(positions: Points, edges: Sequence[Edge]) -> list[dict[str, Any]]:
     """One trace per origin: all of its edges have the same weight."""
     traces = []
@@ -159,7 +148,7 @@ def _edges(positions: Points, edges: Sequence[Edge]) -> list[dict[str, Any]]:
         weight = mine[0].weight if mine else 0.0
         traces.append(
             {
-                **_trace("lines", points),
+                **scatter("lines", points),
                 "opacity": round(0.25 + 0.75 * weight, 3) if weight else 0,
                 "line": {"color": colour, "width": round(1 + 4 * weight, 2)},
             }
@@ -171,7 +160,7 @@ def _nodes(positions: Points, colours: Colours) -> dict[str, Any]:
     from matplotlib.colors import to_hex
 
     return {
-        **_trace("markers+text", positions.round(1).tolist()),
+        **scatter("markers+text", positions.round(1).tolist()),
         "text": [str(node) for node in range(len(positions))],
         "textfont": {"size": 10, "color": "#111111"},
         "marker": {
@@ -180,8 +169,3 @@ def _nodes(positions: Points, colours: Colours) -> dict[str, Any]:
             "line": {"width": 1, "color": "#444444"},
         },
     }
-
-
-def _trace(mode: str, points: Sequence[Sequence[float | None]]) -> dict[str, Any]:
-    x, y = [point[0] for point in points], [point[1] for point in points]
-    return {"type": "scatter", "mode": mode, "x": x, "y": y, "hoverinfo": "skip"}

@@ -48,10 +48,30 @@
     return show;
   }
 
+  function methods() {
+    const source = document.getElementById("methods-data");
+    if (!source) return function () {};
+    const values = JSON.parse(source.textContent);
+    const name = document.getElementById("methods-name");
+    const slider = document.getElementById("methods-draw");
+    const show = function () {
+      const state = values[name.value][Number(slider.value) - 1];
+      document.getElementById("methods-value").textContent = slider.value;
+      document.getElementById("methods-says").textContent = state.text;
+      Plotly.react("methods-0", state.data, themed(state.layout), config);
+    };
+    name.addEventListener("change", show);
+    slider.addEventListener("input", show);
+    show();
+    return show;
+  }
+
   const showExplorer = explorer();
+  const showMethods = methods();
   dark.addEventListener("change", function () {
     for (const each of drawn) Plotly.react(each.div, each.div.data, themed(each.layout), config);
     showExplorer();
+    showMethods();
   });
 
   const waiting = Array.from(document.querySelectorAll("script.figure"));

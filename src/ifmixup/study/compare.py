@@ -12,8 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from torch_geometric.data import Data
-
 from ifmixup.components import METHODS, Component, resolve_all
 from ifmixup.data import load
 from ifmixup.errors import InputError, known_name
@@ -33,6 +31,7 @@ from ifmixup.study.splits import Splits
 from ifmixup.study.store import FILE_NAME, Store
 from ifmixup.study.study import Study, make_trial, save_studies
 from ifmixup.study.time_limit import as_seconds, run_within
+from ifmixup.training.edge_attributes import unread_note
 from ifmixup.training.mapped import is_packed, open_packed
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import starting_point
@@ -44,7 +43,7 @@ BASELINE = "none"
 
 
 def compare(
-    dataset: str | Sequence[Data] | PackedDataset,
+    dataset: Any,
     models: Any = ("gcn",),
     methods: Any = ("none", "ifmixup"),
     *,
@@ -61,7 +60,8 @@ def compare(
     folder: str | os.PathLike[str] | None = None,
     root: str | os.PathLike[str] | None = None,
     smiles: str | None = None,
-    label: str | None = None,
+    label: Any = None,
+    features: str | None = None,
     retry_failed: bool = False,
     dry_run: bool = False,
     time_limit: str | float | None = None,
@@ -76,9 +76,9 @@ def compare(
     on where it stopped.
 
     Args:
-        dataset: What :func:`ifmixup.data.load` takes: a dataset's name, a file, or graphs with
-            targets ``y``: class numbers, rows of labels or rows of values. Or what
-            :func:`ifmixup.pack_stream` wrote.
+        dataset: What :func:`ifmixup.data.load` takes: a dataset's name, a file, a DataFrame or a
+            list of SMILES, or graphs with targets ``y``: class numbers, rows of labels or rows of
+            values. Or what :func:`ifmixup.pack_stream` wrote.
         models: Names (``gcn``, ``gin``, ``gat``, ``gatv2``), classes of your own, ``"nets.py:Net"``
             or what :func:`ifmixup.with_options` gives.
         methods: Names of :func:`ifmixup.augment.names`, classes of your own and so on; each is
@@ -105,7 +105,9 @@ def compare(
         folder: Where the results go; by default ``ifmixup-runs/NAME``.
         root: Where the dataset lies.
         smiles: The column of a table that holds SMILES.
-        label: The column, or columns separated by commas, that hold the labels.
+        label: The column, or columns separated by commas, that hold the labels; for a list of
+            SMILES the labels themselves.
+        features: What is read of molecules: ``"standard"`` (the default) or ``"element"``.
         retry_failed: Run again what failed before.
         dry_run: Print the settings, how many runs there are and how long they take, and run none.
         time_limit: ``"30m"``, ``"2h"`` or seconds: run as many folds as fit, each for all models
@@ -135,8 +137,9 @@ def compare(
     elif is_packed(dataset):
         data = open_packed(cast("str", dataset))
     else:
-        columns = columns_of(split)
-        data = pack(load(dataset, root, smiles=smiles, label=label, columns=columns))
+        reading = {"smiles": smiles, "label": label, "features": features}
+        reading["columns"] = columns_of(split)
+        data = pack(load(dataset, root, **reading))
     cut = choose_splits(data, split, folds=folds, repeats=repeats, seed=seed)
     study = plan(
         data,
@@ -257,7 +260,7 @@ def plan(
         f"{', '.join(m.name for m in found_methods)}",
         metric=data.metric,
         trials=tuple(trials),
-        notes=tuple(_notes(data, splits, found_methods)),
+        notes=tuple(_notes(data, splits, found_models, found_methods)),
         origins=origins,
     )
 
@@ -278,9 +281,14 @@ def _optional(methods: Any) -> set[str]:
     return {*METHODS.names()} - {each.name for each in named} - {BASELINE}
 
 
-def _notes(data: PackedDataset, splits: Splits, methods: Sequence[Component]) -> list[str]:
+def _notes(
+    data: PackedDataset, splits: Splits, models: Sequence[Component], methods: Sequence[Component]
+) -> list[str]:
     """What must be said with the numbers of a study."""
     said = list(splits.notes)
+    unread = unread_note(data, models)
+    if unread is not None:
+        said.append(unread)
     if len(splits.folds) == 1:
         said.append("One fold shows no spread: with repeats it is trained on several times.")
     elif splits.are_one:

@@ -18,6 +18,7 @@ from ifmixup.components import ClassSpec, foreign
 from ifmixup.errors import CheckpointError, InputError
 from ifmixup.training.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from ifmixup.training.early_stopping import BestWeights
+from ifmixup.training.edge_attributes import with_edge_attr
 from ifmixup.training.metrics import number_known
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.preflight import preflight
@@ -25,7 +26,7 @@ from ifmixup.training.run import choose_device, reproducible, versions
 from ifmixup.training.run_spec import digest
 from ifmixup.training.settings import Settings
 from ifmixup.training.task import title_of
-from ifmixup.training.trainer import Trainer, with_edge_attr
+from ifmixup.training.trainer import Trainer
 
 SAVE_EVERY = 1.0  # seconds, at the end of an epoch; the first epoch is saved at once
 

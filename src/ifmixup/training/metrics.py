@@ -17,7 +17,7 @@ from ifmixup.training.task import LOSSES
 BINS = 15
 
 
-def loss_of(task: str, label_smoothing: float = 0.0) -> Callable[[Tensor, Tensor], Tensor]:
+def loss_of(task: str, label_smoothing: float = 0.0) -> Callable[..., Tensor]:
     """The loss of a task: a function of the model's output ``[B, T]`` and the target rows."""
     if label_smoothing == 0:
         return _LOSSES[task]
@@ -42,34 +42,45 @@ def cross_entropy(out: Tensor, y: Tensor, label_smoothing: float = 0.0) -> Tenso
     return F.cross_entropy(out, y, label_smoothing=label_smoothing)
 
 
-def binary_cross_entropy(out: Tensor, y: Tensor) -> Tensor:
-    r"""The cross-entropy of each label for itself, over the M entries that are known.
+def binary_cross_entropy(out: Tensor, y: Tensor, y_weight: Tensor | None = None) -> Tensor:
+    r"""The cross-entropy of each label for itself, over the entries that are known.
 
-    .. math:: -\frac{1}{M} \sum_{(b,t)\,\mathrm{known}}
-              y_{bt} \log \sigma(o_{bt}) + (1 - y_{bt}) \log (1 - \sigma(o_{bt}))
+    .. math:: -\frac{1}{\sum_{bt} m_{bt}} \sum_{bt} m_{bt} \,
+              [y_{bt} \log \sigma(o_{bt}) + (1 - y_{bt}) \log (1 - \sigma(o_{bt}))]
 
-    Logits are ``[B, T]``, and so are labels from 0 to 1. Where nothing is known the loss is 0.
+    Logits are ``[B, T]``, and so are labels from 0 to 1 and m, ``y_weight``: 1 where a label is
+    known and 0 where it is missing (NaN), or what :func:`~ifmixup.mixing.mix_labels` gives. Where
+    nothing is known the loss is 0.
     """
-    known = ~y.isnan()
-    total = F.binary_cross_entropy_with_logits(
-        out, y.nan_to_num(), weight=known.to(out.dtype), reduction="sum"
-    )
-    return total / number_known(y).clamp(min=1)
+    weight, total_weight = _weights(y, y_weight, out.dtype)
+    total = F.binary_cross_entropy_with_logits(out, y.nan_to_num(), weight=weight, reduction="sum")
+    return total / total_weight
 
 
-def squared_error(out: Tensor, y: Tensor) -> Tensor:
-    r"""The squared error over the M entries that are known.
+def squared_error(out: Tensor, y: Tensor, y_weight: Tensor | None = None) -> Tensor:
+    r"""The squared error over the entries that are known.
 
-    .. math:: \frac{1}{M} \sum_{(b,t)\,\mathrm{known}} (o_{bt} - y_{bt})^2
+    .. math:: \frac{1}{\sum_{bt} m_{bt}} \sum_{bt} m_{bt} \, (o_{bt} - y_{bt})^2
 
-    Values are standardised. Where nothing is known the loss is 0.
+    Values are standardised. For m, and where nothing is known, see :func:`binary_cross_entropy`.
     """
+    weight, total_weight = _weights(y, y_weight, out.dtype)
+    return ((out - y.nan_to_num()).square() * weight).sum() / total_weight
+
+
+def _weights(y: Tensor, y_weight: Tensor | None, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """How much each entry counts ``[B, T]``, and all of them together; 1 where that is 0."""
     known = ~y.isnan()
-    error = torch.where(known, out - y.nan_to_num(), 0.0)
-    return error.square().sum() / number_known(y).clamp(min=1)
+    weight = known.to(dtype) if y_weight is None else y_weight.to(dtype) * known
+    total = weight.sum()
+    return weight, torch.where(total > 0, total, 1)
 
 
-_LOSSES = {
+for _reads in (binary_cross_entropy, squared_error):
+    _reads.reads_y_weight = True  # type: ignore[attr-defined]
+
+
+_LOSSES: dict[str, Callable[..., Tensor]] = {
     "classes": cross_entropy,
     "labels": binary_cross_entropy,
     "values": squared_error,

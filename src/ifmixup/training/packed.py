@@ -177,7 +177,7 @@ def pack(
     class_names = getattr(dataset, "class_names", None)
     encoder = getattr(dataset, "encoder", None)
     usual = task == "classes" and metric == "accuracy" and not columns
-    fingerprint = _fingerprint(graphs, "" if usual else f"{task} {metric} {columns};")
+    fingerprint = fingerprint_of(graphs, "" if usual else f"{task} {metric} {columns};")
     return PackedDataset(
         # a name of its own, because two lists of graphs must not share a study
         name=name or getattr(dataset, "name", None) or f"graphs-{fingerprint[:8]}",
@@ -344,7 +344,7 @@ def _split(dataset: Any) -> dict[str, Tensor] | None:
     return {part: torch.as_tensor(index, dtype=torch.long) for part, index in split.items()}
 
 
-def _fingerprint(graphs: Graphs, more: str) -> str:
+def fingerprint_of(graphs: Graphs, more: str = "") -> str:
     """A digest of all graphs, and of what more the numbers of a run depend on."""
     hasher = hashlib.sha256(more.encode())
     levels = {**graphs.nodes, **graphs.edges, **graphs.graphs, "node_ptr": graphs.node_ptr}

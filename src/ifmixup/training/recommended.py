@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from typing import Any
 
 from ifmixup.components import METHODS, Component, foreign, set_options
+from ifmixup.training.edge_attributes import with_edge_attr
+from ifmixup.training.known_data import kind_of, known_settings, papers_dataset
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.settings import Settings, setting_types
-from ifmixup.training.trainer import with_edge_attr
 from ifmixup.values import Plain
 
 
@@ -29,18 +27,28 @@ class Recommendation:
 
 
 def recommended(data: PackedDataset, model: Component, method: Component) -> Recommendation:
-    """What is recommended for the paper's datasets and our models; for all else the defaults.
+    """What is recommended for the paper's datasets and for molecules, and our models; for all else
+    the defaults.
 
-    A dataset is known by its graphs, not by its name. Options that the user has set stay as they
-    are.
+    A dataset is known by its graphs, not by its name, and molecules by the columns of their
+    features. Options that the user has set stay as they are.
     """
-    known = next(
-        (each for each in _found()["datasets"].values() if each["data"] == data.fingerprint), None
-    )
-    if known is None or foreign(model.spec) or model.spec.class_name not in _found()["models"]:
+    name, file = model.spec.class_name, known_settings()
+    known = papers_dataset(data)
+    if known is None and not foreign(model.spec):
+        kind = kind_of(data)
+        found = file["kinds"].get(kind, {}).get(name)
+        if found is not None:
+            return Recommendation(
+                Settings.of(found["settings"]),
+                set_options([model], found["options"])[0],
+                method,
+                f"recommended for {kind} and {name}",
+            )
+    if known is None or foreign(model.spec) or name not in file["models"]:
         return Recommendation(Settings(), model, method)
-    by_hand = _found()["models"][model.spec.class_name]
-    found = known.get(model.spec.class_name, {})
+    by_hand = file["models"][name]
+    found = known.get(name, {})
     options = {**by_hand["options"], **found.get("options", {})}
     settings = Settings.of({**by_hand["settings"], **found.get("settings", {})})
     ratio = found.get("ratio", {})
@@ -48,7 +56,7 @@ def recommended(data: PackedDataset, model: Component, method: Component) -> Rec
         settings,
         set_options([model], options)[0],
         set_options([method], ratio)[0] if _draws_as_ifmixup(method, ratio) else method,
-        f"recommended for {data.name} and {model.spec.class_name}",
+        f"recommended for {data.name} and {name}",
     )
 
 
@@ -116,10 +124,3 @@ def decided(
             listed = ", ".join(f"{who} {value}" for who, value in by_owner.items())
             said.append(f"Not the same for all, so not set below: {name} ({listed}).")
     return shared, list(dict.fromkeys(said))
-
-
-@cache
-def _found() -> dict[str, Any]:
-    text = files("ifmixup.training").joinpath("recommended.json").read_text(encoding="utf-8")
-    found: dict[str, Any] = json.loads(text)
-    return found

@@ -34,8 +34,9 @@ class Settings:
             the same number of steps at every share, set steps_per_epoch.
         label_noise: The share of the training and validation graphs that is given the label of
             another class, to study wrong labels. Test graphs keep theirs.
-        use_edge_attr: Whether the model is given edge attributes. None: a model of your own that
-            takes edge_attr is, ours are not. Edge attributes are not standardised.
+        use_edge_attr: Whether the model is given edge attributes. None: where the data have them
+            and the model reads them (of ours gin), except on the paper's eight datasets. Edge
+            attributes are not standardised.
     """
 
     epochs: int = 350

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import math
 import time
 from collections.abc import Callable, Iterator
@@ -17,11 +16,13 @@ from torch import Tensor, nn
 
 from ifmixup.augment import Method
 from ifmixup.augment.cache import saved_seconds
-from ifmixup.components import ClassSpec, build, find_class, foreign, user_code
+from ifmixup.augment.method import loss_of_labels
+from ifmixup.components import ClassSpec, build, user_code
 from ifmixup.errors import InputError, TrainingError
 from ifmixup.graphs import Graphs, cut, is_undirected, select
 from ifmixup.nn.graph_model import GraphModel
 from ifmixup.nn.inputs import GraphsModel
+from ifmixup.training.edge_attributes import with_edge_attr
 from ifmixup.training.metrics import all_metrics, loss_of, metrics, number_known
 from ifmixup.training.optimizer import FlatAdamW, make_optimizer
 from ifmixup.training.packed import PackedDataset
@@ -265,15 +266,15 @@ class Trainer:
             loss = (
                 self.method.loss(self.training_model, graphs, self.loss)
                 if self._own_loss
-                else self.loss(self.training_model(graphs), graphs.graphs["y"])
+                else loss_of_labels(self.loss, self.training_model(graphs), graphs.graphs)
             )
             self.optimizer.zero_grad()
             if loss.requires_grad:  # unless all parameters are frozen
                 loss.backward()
             self.optimizer.step()
             losses.append(loss.detach())
-            all_known = self.data.task == "classes"
-            counts.append(graphs.num_graphs if all_known else number_known(graphs.graphs["y"]))
+            weight = graphs.graphs.get("y_weight")  # none of classes, which are all known
+            counts.append(graphs.num_graphs if weight is None else weight.sum())
         # Only here does the processor wait for a GPU.
         weights = [float(count) for count in counts]
         values = torch.stack(losses).cpu().double().numpy()
@@ -386,32 +387,6 @@ def recompute_batch_norm(model: GraphsModel, batches: Iterator[Graphs]) -> None:
         for norm, momentum in zip(norms, momenta, strict=True):
             norm.momentum = momentum
         model.model.train(was_training)
-
-
-def with_edge_attr(settings: Settings, model: ClassSpec, data: PackedDataset) -> Settings:
-    """The same settings with ``use_edge_attr`` decided: a user's model gets what it asks for."""
-    if settings.use_edge_attr is False:
-        return settings
-    asks = asks_for_edge_attr(model)
-    if settings.use_edge_attr is None:
-        asked = foreign(model) and asks and data.edge_dim is not None
-        return settings.with_(use_edge_attr=asked)
-    if data.edge_dim is None:
-        raise InputError(f"{data.name} has no edge attributes to use (use_edge_attr).")
-    if not asks:
-        raise InputError(
-            f"The model {model.name!r} does not read edge attributes (use_edge_attr). Of ours gin "
-            f"does; one of your own names edge_attr in its forward. Or leave use_edge_attr out."
-        )
-    return settings
-
-
-def asks_for_edge_attr(model: ClassSpec) -> bool:
-    """Whether a model can read edge attributes."""
-    cls: Any = find_class("model", model)
-    if foreign(model):
-        return "edge_attr" in inspect.signature(cls.forward).parameters
-    return "edge_dim" in inspect.signature(cls).parameters  # all of ours have it in forward
 
 
 def _scaling(data: PackedDataset, train: Tensor) -> Scaling:

@@ -80,12 +80,12 @@ def draw_change(
         draw_edges(axes, positions, edges, radius, widest_line(2.2, unit, edges))
         draw_nodes(axes, positions, known.colour(features_of), radius)
     box = _CHANGED[0 if found.two_sources else 1]
-    positions, unit = _places(found, box[2], box[3])
+    positions, unit = positions_of(found, box[2], box[3])
     radius = min(11.0, 0.32 * unit)
     sizes = f"{count(len(found.x), 'node')}, {count(len(found.edges), 'edge')}"
     axes = panel(figure, box, f"{result}: {sizes}", "black")
     draw_edges(axes, positions, found.edges, radius, max(1.4, widest_line(3.0, unit, found.edges)))
-    colours = fade(_colours(found, known, x), found.node_weight.clamp(0.15, 1))
+    colours = fade(node_colours(found, known, x), found.node_weight.clamp(0.15, 1))
     rings = [EDGE_COLOURS[origin] for origin in found.origins]
     draw_nodes(axes, positions, colours, radius, labels=found.labels, rings=rings)
     draw_node_key(figure, known, False, fractions(_NODE_KEY))
@@ -100,7 +100,7 @@ def draw_change(
     return figure
 
 
-def _places(found: Provenance, width: float, height: float) -> tuple[Points, float]:
+def positions_of(found: Provenance, width: float, height: float) -> tuple[Points, float]:
     """Where A has its nodes, if the changed graph has no others; else a layout of its own."""
     from ifmixup.report.draw.layout import fit
 
@@ -114,7 +114,7 @@ def _places(found: Provenance, width: float, height: float) -> tuple[Points, flo
     return fit(len(found.x), ends_of(found.edges), width, height)
 
 
-def _colours(found: Provenance, known: Features, x: tuple[Tensor, Tensor]) -> Colours:
+def node_colours(found: Provenance, known: Features, x: tuple[Tensor, Tensor]) -> Colours:
     """The colour of the feature that a node has, or the mixture of those that it is made of."""
     sources = np.concatenate([known.colour(each) for each in x])[: found.share.size(1)]
     same = (found.x[:, None] == known.rows[None]).all(2)
