@@ -60,6 +60,7 @@ class CompareOptions:
         retry_failed: Run again what failed before.
         dry_run: Print the settings, how many runs there are and how long they take, and stop.
         time_limit: Such as 30m or 2h: run as many folds as fit, each for all models and methods.
+        baselines: Measure what a guess without the graphs' structure gets on the same folds.
         print_config: Print the options as TOML, for --config, and stop.
     """
 
@@ -82,6 +83,7 @@ class CompareOptions:
     retry_failed: bool = False
     dry_run: bool = False
     time_limit: Annotated[str | None, NO_DEFAULT] = None
+    baselines: bool = True
     print_config: bool = False
 
 
@@ -143,6 +145,8 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
             retry_failed=options.retry_failed,
             dry_run=options.dry_run,
             time_limit=options.time_limit,
+            metric=options.reading.metric,
+            baselines=options.baselines,
             config=shareable({"command": "compare", **config}),
             **typed(options.settings),
             **changes,
