@@ -40,16 +40,25 @@ class Runner:
         self.means = means
         self.data: dict[str, PackedDataset] = {}
         self.folds: dict[str, Fold] = {}
+        self.splits: list[Splits] = []
         for dataset, splits in data:
             self.data[dataset.fingerprint] = dataset
-            for protocol in ("holdout", "paper"):
-                self.folds |= {fold.fingerprint: fold for fold in folds_of(splits, protocol)}
+            self.splits.append(splits)
 
     def pending(self, specs: Iterable[RunSpec]) -> list[Task]:
         """The runs that the store does not have yet, each once; failed ones only when asked for."""
         there = self.store.keys("done" if self.retry_failed else None)
         wanted = {spec.key: spec for spec in specs}
-        return [(s, self.folds[s.split]) for key, s in wanted.items() if key not in there]
+        return [(s, self._fold(s.split)) for key, s in wanted.items() if key not in there]
+
+    def _fold(self, fingerprint: str) -> Fold:
+        """A fold of the data; those of a protocol are made when a run asks for one of them."""
+        for protocol in ("holdout", "paper"):
+            if fingerprint not in self.folds:
+                for splits in self.splits:
+                    own = {fold.fingerprint: fold for fold in folds_of(splits, protocol)}
+                    self.folds = {**own, **self.folds}
+        return self.folds[fingerprint]
 
     def execute(self, specs: Sequence[RunSpec], *watchers: Watcher) -> None:
         """Run what the store does not have of ``specs``; ``watchers`` are told how it goes."""
