@@ -92,15 +92,15 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     console = PlainConsole()
     dataset = options.reading.load(options.source, options.root, columns=columns_of(options.split))
     data = pack(dataset)
-    metrics = resolve_metrics(options.reading.metric, data)
-    if is_ours(metrics[0]):  # a model file names it
-        data = replace(data, metric=metrics[0].name)
     if options.print_config:
         start = starting_point(data, model, method, {**typed(options.settings), **changes})
         shared, said = decided([start])
         print_config({**shared, **resolved(options, changes)}, said)
         return 0
     print_skipped(dataset, console)
+    metrics = resolve_metrics(options.reading.metric, data)
+    if is_ours(metrics[0]):  # a model file names it
+        data = replace(data, metric=metrics[0].name)
     if data.num_classes == 1:
         raise InputError(f"All graphs of {data.name} are of one class: there is nothing to learn.")
     start = starting_point(data, model, method, {**typed(options.settings), **changes})

@@ -12,8 +12,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
-from rich.console import Console
-
 from ifmixup.components import METHODS, Component, resolve_all
 from ifmixup.data import load
 from ifmixup.data.dataset import IMBALANCED, largest_share
@@ -174,13 +172,7 @@ def compare(
         metric=metric,
         read_off=search == "grid",
     )
-    unread = unread_note(data, resolve_all("model", models))
-    if unread is not None and progress:  # before the first run, which may not be worth its time
-        Console(stderr=True).print(f"Note: {unread}", markup=False, highlight=False)
     study = leave_out(study, {data.fingerprint: data}, _optional(methods))
-    for note in metric_notes(data, study.metric):
-        if progress:
-            print(note, file=sys.stderr)
     place = Path(folder) if folder is not None else DEFAULT_FOLDER / folder_name(study.name)
     is_new = not (place / FILE_NAME).exists()
     if is_new:  # a study that cannot be run leaves nothing behind

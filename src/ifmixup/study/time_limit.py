@@ -134,11 +134,22 @@ def run_within(
 
 def _restricted(study: Study, pairs: Collection[Pair]) -> Study:
     """The study on some of its folds."""
+    kept = set(pairs)
     trials = [
-        replace(trial, folds=tuple(fold for fold in trial.folds if fold[:2] in set(pairs)), keys=())
+        replace(trial, folds=tuple(fold for fold in trial.folds if fold[:2] in kept), keys=())
         for trial in study.trials
     ]
-    return replace(study, trials=tuple(trials))
+    baselines = [
+        replace(
+            each,
+            values={
+                metric: tuple(value for value in values if value[:2] in kept)
+                for metric, values in each.values.items()
+            },
+        )
+        for each in study.baselines
+    ]
+    return replace(study, trials=tuple(trials), baselines=tuple(baselines))
 
 
 def _save(folder: Path, study: Study) -> None:
