@@ -24,12 +24,12 @@ from ifmixup.study.examples import save_examples
 from ifmixup.study.graph_free import measure_baselines
 from ifmixup.study.grid import Grid, check_grid, check_names, expand, load_grid, without_set
 from ifmixup.study.halving import NOTE, SEARCHES, halve
+from ifmixup.study.numbers import metric_text
 from ifmixup.study.protocols import needs_validation
 from ifmixup.study.run import Runner, changed_code, check_study, leave_out
 from ifmixup.study.splits import Splits
 from ifmixup.study.store import FILE_NAME, Store
 from ifmixup.study.study import Study, folds_of, load_studies, make_trial, save_studies
-from ifmixup.study.table import metric_text
 from ifmixup.training.edge_attributes import unread_note
 from ifmixup.training.mapped import is_packed, open_packed
 from ifmixup.training.metric import resolve_metrics, shown, to_measure
