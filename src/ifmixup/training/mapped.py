@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from ifmixup.data.dataset import usual_metric
 from ifmixup.errors import DatasetError, InputError
 from ifmixup.graphs import Graphs, is_undirected
 from ifmixup.training.packed import PackedDataset, kind_of, num_outputs, pack
