@@ -609,6 +609,24 @@ def test_workers_and_a_dataset_that_was_loaded(tmp_path, table):
         ifmixup.compare(loaded, split="group:lab", **options)
 
 
+def test_a_dry_run_in_python(tmp_path, capsys):
+    found = ifmixup.compare("MUTAG", folder=tmp_path / "out", dry_run=True, **TINY)
+    assert "6 runs to do; about" in capsys.readouterr().out
+    assert found.runs == []
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_time_limit_in_python(tmp_path):
+    engine = Here()
+    found = ifmixup.compare("MUTAG", folder=tmp_path, engine=engine, time_limit="1h", **TINY)
+    assert [spec.fold for spec in engine.ran] == [0, 0, 1, 1, 2, 2]
+    assert found.study.notes == ()
+    with pytest.raises(InputError, match="goes with search='grid'"):
+        ifmixup.compare(
+            "MUTAG", folder=tmp_path, time_limit=60, grid={"dropout": [0.1]}, search="halving"
+        )
+
+
 def test_leaks_are_a_note_of_the_study(tmp_path):
     graphs = with_labels(20)
     found = ifmixup.compare(

@@ -61,6 +61,8 @@ class CompareOptions:
         root: Where datasets with names are.
         retry_failed: Run again what failed before.
         baselines: Measure what a guess without the graphs' structure gets on the same folds.
+        dry_run: Print the settings, how many runs there are and how long they take, and stop.
+        time_limit: Such as 30m or 2h: run as many folds as fit, each for all models and methods.
         print_config: Print the options as TOML, for --config, and stop.
     """
 
@@ -83,6 +85,8 @@ class CompareOptions:
     root: Annotated[Path | None, NO_DEFAULT] = None
     retry_failed: bool = False
     baselines: bool = True
+    dry_run: bool = False
+    time_limit: Annotated[str | None, NO_DEFAULT] = None
     print_config: bool = False
 
 
@@ -97,9 +101,6 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
     models, methods = resolve_all("model", options.models), resolve_all("method", options.methods)
     changes: dict[str, Any] = split_options(class_options, [*models, *methods], vars(options))
     config = resolved(options, changes)
-    if options.print_config:
-        print_config(config)
-        return 0
     from ifmixup.study.choose_split import columns_of
     from ifmixup.study.compare import compare as run_compare
     from ifmixup.training.mapped import is_packed
@@ -114,6 +115,20 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
     if not is_packed(options.source):
         columns = columns_of(options.split)
         dataset = options.reading.load(options.source, options.root, columns=columns)
+    if options.print_config:
+        from ifmixup.study.grid import check_grid, load_grid
+        from ifmixup.training.mapped import open_packed
+        from ifmixup.training.packed import pack
+        from ifmixup.training.recommended import decided, starting_point
+
+        given = {**typed(options.settings), **changes}
+        data = open_packed(dataset) if is_packed(dataset) else pack(dataset)
+        starts = [starting_point(data, a, b, given) for a in models for b in methods]
+        searched = [name for names in check_grid(load_grid(options.grid)) for name in names]
+        shared, said = decided(starts, searched)
+        print_config({**shared, **config}, said)
+        return 0
+    if not is_packed(options.source):
         print_skipped(dataset, console)
     try:
         found = run_compare(
@@ -134,6 +149,8 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
             retry_failed=options.retry_failed,
             metric=options.reading.metric,
             baselines=options.baselines,
+            dry_run=options.dry_run,
+            time_limit=options.time_limit,
             config=shareable({"command": "compare", **config}),
             **typed(options.settings),
             **changes,
@@ -141,6 +158,8 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
     except KeyboardInterrupt:
         console.print("Stopped. What was finished is stored; the same command continues from it.")
         return 130
+    if options.dry_run:
+        return 0
     console.print(found.rich_table())
     print_answer(found, config, console)
     found.save()

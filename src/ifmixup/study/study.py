@@ -281,7 +281,7 @@ def save_studies(folder: Path, studies: Iterable[Study]) -> None:
     """
     kept = load_studies(folder)
     for study in studies:
-        kept = [*(each for each in kept if not _covers(study, each)), study]
+        kept = [*(each for each in kept if not covers(study, each)), study]
     content = {"format": FORMAT, "studies": [each.to_dict() for each in kept]}
     path = folder / FILE_NAME
     try:
@@ -318,7 +318,7 @@ def load_studies(folder: Path) -> list[Study]:
         ) from error
 
 
-def _covers(study: Study, earlier: Study) -> bool:
+def covers(study: Study, earlier: Study) -> bool:
     """Whether a study has every trial of an earlier one, with all its runs."""
     runs = {_question(trial): {k for keys in trial.keys for k in keys} for trial in study.trials}
     return study.name == earlier.name and all(
