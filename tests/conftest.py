@@ -1,5 +1,7 @@
 import os
+import sys
 
+import pytest
 import torch
 from hypothesis import settings
 
@@ -10,3 +12,10 @@ os.environ["IFMIXUP_CACHE"] = "off"
 torch.set_num_threads(1)
 settings.register_profile("ifmixup", deadline=None, max_examples=150, derandomize=True)
 settings.load_profile("ifmixup")
+
+
+@pytest.fixture(autouse=True)
+def _small_forests(monkeypatch):
+    """Comparisons measure a random forest too, which need not be a good one."""
+    if "ifmixup.study.graph_free" in sys.modules:
+        monkeypatch.setattr("ifmixup.study.graph_free.TREES", 3)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ifmixup.study.comparison import Comparison as Comparison
     from ifmixup.training.mapped import open_packed as open_packed
     from ifmixup.training.mapped import pack_stream as pack_stream
+    from ifmixup.training.metric import Metric as Metric
 
     __version__: str
 
@@ -42,6 +43,7 @@ _HOMES = {
     "ifmixup.recovery": ("Recovery", "recover"),
     "ifmixup.study.compare": ("compare",),
     "ifmixup.study.comparison": ("Comparison",),
+    "ifmixup.training.metric": ("Metric",),
     "ifmixup.training.mapped": ("open_packed", "pack_stream"),
 }
 _PACKAGES = ("augment", "data", "nn")

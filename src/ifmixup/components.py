@@ -206,8 +206,8 @@ MODELS = Registry("model", "ifmixup.nn", (*_NEEDED, "edge_dim"), _NEEDED)
 METHODS = Registry("method", "ifmixup.augment", ("num_classes", "generator"))
 _REGISTRIES = {"model": MODELS, "method": METHODS}
 
-# The user's classes by the target and source of their spec: a run finds the class it was made for.
-_FOUND: dict[tuple[str, str | None], type] = {}
+# The user's classes and functions by the target and source of the spec that a run has.
+_FOUND: dict[tuple[str, str | None], Any] = {}
 
 
 @dataclass(frozen=True)
@@ -296,22 +296,38 @@ def resolve(kind: str, given: Any) -> Component:
             f"A {kind} is a name ({', '.join(registry.names())}), a class, or text such as "
             f"'nets.py:Net'; got {type(given).__name__}: {short(given)}."
         )
-    match = _TEXT.fullmatch(given.strip())
-    if match is None:
-        raise InputError(
-            f"{given!r} is not a {kind}. Write a name, 'nets.py:Net', or a variant such as "
-            f"'wide=ifmixup(alpha=1,beta=1)'."
-        )
-    target = match["target"].strip()
-    if target.endswith(".py"):
-        raise InputError(f"{target!r} names a file. Name a class in it, such as '{target}:Net'.")
+    label, target, typed = split_text(kind, given)
     if ":" in target:
         cls, stored = load_class(target, kind)
         found = _described(registry, cls, stored, cls.__name__)
     else:
         found = _described(registry, registry.get(target), None, target)
-    options = _typed_options(found, match["options"]) if match["options"] else {}
-    return _variant(found, options, None if match["label"] is None else match["label"].strip())
+    options = {name: found.parse_option(name, text) for name, text in typed.items()}
+    return _variant(found, options, label)
+
+
+def split_text(kind: str, text: str) -> tuple[str | None, str, dict[str, str]]:
+    """The parts of ``"wide=nets.py:Net(alpha=1,beta=1)"``: its name, what it is, its options."""
+    match = _TEXT.fullmatch(text.strip())
+    if match is None:
+        raise InputError(
+            f"{text!r} is not a {kind}. Write a name, 'nets.py:Net', or a variant such as "
+            f"'wide=ifmixup(alpha=1,beta=1)'."
+        )
+    target = match["target"].strip()
+    if target.endswith(".py"):
+        raise InputError(f"{target!r} names a file. Name a class in it, such as '{target}:Net'.")
+    options: dict[str, str] = {}
+    for part in re.split(r",(?![^\[\]()]*[\])])", match["options"] or ""):
+        name, equals, value = part.partition("=")
+        if part and not equals:
+            raise InputError(
+                f"Options are written as name=value, separated by commas; got {part.strip()!r} for "
+                f"{target!r}."
+            )
+        if equals:
+            options[name.strip()] = value
+    return None if match["label"] is None else match["label"].strip(), target, options
 
 
 def resolve_all(kind: str, given: Iterable[Any]) -> list[Component]:
@@ -352,8 +368,9 @@ def foreign(spec: ClassSpec) -> bool:
     return spec.source is not None
 
 
-def find_class(kind: str, spec: ClassSpec) -> type:
-    """The class of a spec, if it is ours or was resolved or received in this process.
+def find_class(kind: str, spec: ClassSpec) -> Any:
+    """The class of a spec, if it is ours or was resolved or received in this process; of a user's
+    metric the function.
 
     Raises:
         ComponentError: If the code of the class is not here, or is other code.
@@ -370,7 +387,7 @@ def find_class(kind: str, spec: ClassSpec) -> type:
     if found is None:
         raise ComponentError(
             f"The code of the {kind} {spec.name!r} ({spec.target}) is not loaded. Name it again, "
-            f"such as --model {spec.target}, or pass the class."
+            f"such as --{kind} {spec.target}, or pass it in Python."
         )
     return found
 
@@ -387,7 +404,7 @@ def build(kind: str, spec: ClassSpec, **given: Any) -> Any:
         return _REGISTRIES[kind].make(cls, options, **given)
 
 
-def adopt(spec: ClassSpec, cls: type) -> None:
+def adopt(spec: ClassSpec, cls: Any) -> None:
     """Use ``cls`` for ``spec`` in this process, such as a worker that was sent it."""
     _FOUND[spec.target, spec.source] = cls
 
@@ -480,17 +497,3 @@ def _target(cls: type) -> str:
     """Where a class is: the package for ours, else the module."""
     parts = cls.__module__.split(".")
     return f"{'.'.join(parts[:2] if _ours(cls) else parts)}:{cls.__qualname__}"
-
-
-def _typed_options(found: Component, text: str) -> dict[str, Plain]:
-    """The options of ``"alpha=1,beta=1"``."""
-    values: dict[str, Plain] = {}
-    for part in re.split(r",(?![^\[\]()]*[\])])", text):
-        name, equals, value = part.partition("=")
-        if not equals:
-            raise InputError(
-                f"Options are written as name=value, separated by commas; got {part.strip()!r} for "
-                f"{found.name!r}."
-            )
-        values[name.strip()] = found.parse_option(name.strip(), value)
-    return values

@@ -16,7 +16,7 @@ import os
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
@@ -36,23 +36,39 @@ _SEEN: dict[tuple[Path, str], tuple[str, Any]] = {}
 
 def load_class(target: str, kind: str) -> tuple[type, str]:
     """The class of ``"nets.py:Net"`` or ``"package.module:Net"``, and the target to store."""
+    return load_named(target, kind, "class", lambda value: isinstance(value, type))
+
+
+def load_named(target: str, kind: str, what: str, wanted: Callable[[Any], bool]) -> tuple[Any, str]:
+    """What ``"nets.py:Net"`` or ``"package.module:Net"`` names, and the target to store.
+
+    Args:
+        target: The text.
+        kind: What it is for: a model, a method or a metric.
+        what: What it should be, such as a class.
+        wanted: Whether a value is one.
+    """
     where, _, name = target.rpartition(":")
     if not where or not name.isidentifier():
-        raise InputError(f"{target!r} names no class. Write 'nets.py:Net' or 'package.module:Net'.")
+        raise InputError(
+            f"{target!r} names no {what}. Write 'nets.py:Net' or 'package.module:Net'."
+        )
     is_file = where.endswith(".py") or "/" in where or "\\" in where
     module = _load_file(Path(where), kind) if is_file else _load_module(where, kind)
-    cls = getattr(module, name, None)
-    if not isinstance(cls, type):
-        classes = [
-            n for n, v in vars(module).items() if isinstance(v, type) and not n.startswith("_")
+    found = getattr(module, name, None)
+    if not wanted(found):
+        several = [n for n, v in vars(module).items() if wanted(v) and not n.startswith("_")]
+        own = [
+            n
+            for n in several
+            if getattr(getattr(module, n), "__module__", module.__name__) == module.__name__
         ]
-        own = [n for n in classes if getattr(module, n).__module__ == module.__name__]
-        raise unknown_name(f"class in {where}", name, own or classes)
-    return cls, f"{Path(where).name}:{name}" if is_file else f"{where}:{name}"
+        raise unknown_name(f"{what} in {where}", name, own or several)
+    return found, f"{Path(where).name}:{name}" if is_file else f"{where}:{name}"
 
 
-def source_digest(cls: type) -> str:
-    """A digest of a class's code; comments, docstrings and formatting do not change it.
+def source_digest(cls: Any) -> str:
+    """A digest of the code of a class or a function, without comments, docstrings and formatting.
 
     Raises:
         ComponentError: If the code cannot be found, or is not the code that is loaded.
@@ -68,8 +84,8 @@ def source_digest(cls: type) -> str:
     return hasher.hexdigest()[:24]
 
 
-def pickle_classes(classes: list[type]) -> bytes:
-    """Classes for another process of ours, which need not have their files.
+def pickle_classes(classes: list[Any]) -> bytes:
+    """Classes and functions for another process of ours, which need not have their files.
 
     Modules of the user's own folder go by value, installed packages by name.
     """
@@ -92,13 +108,13 @@ def pickle_classes(classes: list[type]) -> bytes:
             cloudpickle.unregister_pickle_by_value(module)
 
 
-def unpickle_classes(content: bytes) -> list[type]:
+def unpickle_classes(content: bytes) -> list[Any]:
     """The inverse of :func:`pickle_classes`, in a worker of the process that pickled them."""
     return cloudpickle.loads(content)
 
 
 @contextmanager
-def user_code(doing: str, cls: type) -> Iterator[None]:
+def user_code(doing: str, cls: Any) -> Iterator[None]:
     """Turn an error in a user's class into one that names the user's own line and what was being
     done, such as ``"Net.forward"``; errors of ifmixup's own classes pass as they are.
     """
@@ -193,13 +209,13 @@ def _edited_files(files: dict[str, Path]) -> list[str]:
     return edited
 
 
-def _check_loaded(cls: type) -> None:
+def _check_loaded(cls: Any) -> None:
     """Check that a class is what its file says: its runs are stored with the file's digest."""
     now: Any = sys.modules.get(cls.__module__)
     for name in cls.__qualname__.split("."):
         now = getattr(now, name, None)
     stale = _edited_files(_own_files(cls))
-    if stale or (isinstance(now, type) and now is not cls):
+    if stale or (isinstance(now, type | FunctionType) and now is not cls):
         what = f"{', '.join(stale)} was edited" if stale else f"{cls.__module__} was loaded again"
         raise ComponentError(
             f"{what} after {cls.__name__} was imported, which is still the old class. Restart "
@@ -207,7 +223,7 @@ def _check_loaded(cls: type) -> None:
         )
 
 
-def _own_modules(cls: type) -> Iterator[ModuleType]:
+def _own_modules(cls: Any) -> Iterator[ModuleType]:
     """The loaded modules of a class's own folder, unless they are installed."""
     installed = tuple({sysconfig.get_paths()[key] for key in ("purelib", "platlib", "stdlib")})
     if cls.__module__ == "__main__":  # which goes by value itself
@@ -222,7 +238,7 @@ def _own_modules(cls: type) -> Iterator[ModuleType]:
             yield from (m for m in _modules_of(path) if m.__name__ != "__main__")
 
 
-def _own_files(cls: type) -> dict[str, Path]:
+def _own_files(cls: Any) -> dict[str, Path]:
     """The file of a class's module and those that it imports from the same folder."""
     module = sys.modules.get(cls.__module__)
     file = getattr(module, "__file__", None)
@@ -300,7 +316,7 @@ def _main_folder() -> Path:
     return Path(script).resolve().parent if script else Path.cwd()
 
 
-def _of_main(cls: type) -> dict[str, str]:
+def _of_main(cls: Any) -> dict[str, str]:
     """The code of a class of a script or a notebook, and of what it uses of the same."""
     main = vars(sys.modules["__main__"])
     found: dict[str, str] = {}

@@ -58,6 +58,7 @@ class CompareOptions:
         folder: Where the results go instead.
         root: Where datasets with names are.
         retry_failed: Run again what failed before.
+        baselines: Measure what a guess without the graphs' structure gets on the same folds.
         print_config: Print the options as TOML, for --config, and stop.
     """
 
@@ -78,6 +79,7 @@ class CompareOptions:
     folder: Annotated[Path | None, NO_DEFAULT] = None
     root: Annotated[Path | None, NO_DEFAULT] = None
     retry_failed: bool = False
+    baselines: bool = True
     print_config: bool = False
 
 
@@ -126,6 +128,8 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
             name=options.name,
             folder=options.folder,
             retry_failed=options.retry_failed,
+            metric=options.reading.metric,
+            baselines=options.baselines,
             config=shareable({"command": "compare", **config}),
             **typed(options.settings),
             **changes,

@@ -56,6 +56,8 @@ def as_words(values: Mapping[str, Any]) -> list[str]:
             )
         if isinstance(value, bool):
             words.append(option if value else f"--no-{option[2:]}")
+        elif isinstance(value, list) and _name(name) == "metric":  # which is typed several times
+            words += [word for each in value for word in (option, str(each))]
         elif isinstance(value, list):
             words += [option, *map(str, value)]
         elif value is not None and str(value).startswith("-"):

@@ -93,7 +93,8 @@ class SourceOptions:
             the attribute.
         identifier: The column or attribute that identifies a graph.
         task: classes, labels (several yes-or-no) or values (numbers).
-        metric: accuracy, roc_auc, average_precision or mae.
+        metric: What decides, such as f1_macro, roc_auc, mcc, log_loss, rmse, a scorer of
+            scikit-learn, or costs.py:cost; given several times, the first decides.
         strict: Stop at the first line that cannot be used instead of skipping it.
         features: What is read of molecules: standard (atoms and bonds as chemprop and OGB read
             them) or element (elements and bond orders, with which mixing is lossless).
@@ -103,7 +104,11 @@ class SourceOptions:
     label: Annotated[str | None, default("by name")] = None
     identifier: Annotated[str | None, NO_DEFAULT] = None
     task: Annotated[str | None, default("as the labels look")] = None
-    metric: Annotated[str | None, default("the usual one of the task")] = None
+    metric: Annotated[
+        tuple[str, ...],
+        tyro.conf.UseAppendAction,
+        tyro.conf.arg(metavar="METRIC", help_behavior_hint="(default: the usual one of the task)"),
+    ] = ()
     strict: bool = False
     features: Annotated[str | None, default("standard")] = None
 
@@ -111,7 +116,9 @@ class SourceOptions:
         """The graphs of a SOURCE; ``known`` is what :func:`ifmixup.data.load` takes besides."""
         from ifmixup.data import load
 
-        return load(source, root, **vars(self), **known)
+        # A metric is a matter of training: it may be one that only the training knows.
+        reading = {name: value for name, value in vars(self).items() if name != "metric"}
+        return load(source, root, **reading, **known)
 
 
 @dataclass(frozen=True)
@@ -159,7 +166,7 @@ def resolved(options: Any, more: Mapping[str, Any]) -> dict[str, Any]:
     """
     values: dict[str, Any] = {}
     for name, value in vars(options).items():
-        if name == "print_config" or value is None:
+        if name == "print_config" or value is None or value == ():
             continue
         if is_dataclass(value):  # a group
             values |= resolved(value, {})

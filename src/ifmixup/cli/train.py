@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -87,14 +87,18 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     from ifmixup.training.edge_attributes import unread_note
     from ifmixup.training.fit import epoch_bar
     from ifmixup.training.fit import train as run_training
+    from ifmixup.training.metric import resolve_metrics, shown
     from ifmixup.training.packed import pack
     from ifmixup.training.recommended import starting_point
-    from ifmixup.training.task import title_of
+    from ifmixup.training.task import is_ours, title_of
 
     console = PlainConsole()
     dataset = options.reading.load(options.source, options.root, columns=columns_of(options.split))
     print_skipped(dataset, console)
     data = pack(dataset)
+    metrics = resolve_metrics(options.reading.metric, data)
+    if is_ours(metrics[0]):  # a model file names it
+        data = replace(data, metric=metrics[0].name)
     if data.num_classes == 1:
         raise InputError(f"All graphs of {data.name} are of one class: there is nothing to learn.")
     start = starting_point(data, model, method, {**typed(options.settings), **changes})
@@ -122,6 +126,7 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
                 validation=fold.indices("validation"),
                 test=fold.indices("test"),
                 patience=options.patience,
+                metrics=metrics,
                 seed=options.seed,
                 device=options.device,
                 save=options.save,
@@ -144,11 +149,14 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
         f"{trained.curves['train_loss'][-1]:.4f}."
     )
     if "test" in trained.latest:
-        value = trained.latest["test"][data.metric]
+        values = trained.all_metrics(*trained.predicted("test"))
         part = f"fold {options.fold}" if options.fold is not None else "the test part"
-        title = title_of(data.metric)
+        first, *others = shown(metrics, data.task)
+        title = title_of(first)
+        more = "".join(f", {title_of(name)} {values[name]:.3f}" for name in others)
         console.print(
-            f"{title[0].upper()}{title[1:]} on the {len(fold.test)} graphs of {part}: {value:.3f}"
+            f"{title[0].upper()}{title[1:]} on the {len(fold.test)} graphs of {part}: "
+            f"{values[first]:.3f}{more}"
         )
     console.print(f"Saved to {options.save}")
     return 0

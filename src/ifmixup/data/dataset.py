@@ -22,6 +22,9 @@ METRICS = {
 }
 """The metrics that fit each task, the usual one first."""
 
+IMBALANCED = 0.8
+"""With a larger part of the graphs in one class, accuracy is not the usual metric."""
+
 ALIASES = {
     "log_loss": "nll",
     "neg_log_loss": "nll",
@@ -138,7 +141,7 @@ class GraphDataset(InMemoryDataset):
         task: ``"classes"`` (``y`` is a class number), ``"labels"`` (``y`` is ``[1, T]``, each 0, 1
             or NaN where it is not known) or ``"values"`` (``y`` is ``[1, T]``, NaN where it is not
             known).
-        metric: How predictions are judged; by default accuracy, roc_auc or mae, by the task.
+        metric: How predictions are judged; by default that of :func:`usual_metric`.
         class_names: The names of the classes, or of the ``T`` columns of ``y``.
         encoder: How node and edge features were made, to encode other graphs in the same way.
         skipped: The lines of the source that could not be used.
@@ -165,7 +168,8 @@ class GraphDataset(InMemoryDataset):
         self.name = name
         self.data, self.slices = data, slices
         self.task = check_task(task)
-        self.metric = check_metric(metric, task)
+        y = data.get("y")
+        self.metric = usual_metric(task, y) if metric is None else check_metric(metric, task)
         self.class_names = None if class_names is None else list(class_names)
         self.encoder = encoder
         self.skipped = list(skipped)
@@ -229,6 +233,26 @@ def check_task(task: str) -> str:
     if task not in TASKS:
         raise unknown_name("task", str(task), TASKS)
     return task
+
+
+def usual_metric(task: str, y: Tensor | None = None) -> str:
+    """The metric of a task: accuracy for classes, ROC-AUC for labels, MAE for values.
+
+    Where the largest class holds more than 80 % of the graphs it is not accuracy, which hardly
+    tells a model from a guess there. Of two classes it is ROC-AUC: it ranks the graphs, and does
+    not depend on a threshold that few graphs of the rare class may ever reach. Of more classes it
+    is balanced accuracy.
+    """
+    name = METRICS[check_task(task)][0]
+    if task != "classes" or y is None or largest_share(y) <= IMBALANCED:
+        return name
+    classes = y.unique().numel()
+    return name if classes < 2 else "roc_auc" if classes == 2 else "balanced_accuracy"
+
+
+def largest_share(y: Tensor) -> float:
+    """The fraction of graphs in the largest class; ``y`` are class numbers ``[B]``."""
+    return float(y.unique(return_counts=True)[1].max() / y.numel()) if y.numel() else 0.0
 
 
 def check_metric(metric: str | None, task: str) -> str:

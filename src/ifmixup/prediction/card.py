@@ -101,7 +101,7 @@ def measured_sentence(card: dict[str, Any]) -> str:
             "Not measured: nothing was held out, so how well this model does on other graphs is "
             "not known. Train with --fold to hold a part out, or run ifmixup compare."
         )
-    title = title_of(card["metric"])
+    title = title_of(measured.get("metric", card["metric"]))
     told = f"{title} {measured['value']:.3f} on {measured['graphs']} graphs"
     if measured["interval"] is not None:
         low, high = measured["interval"]
@@ -115,16 +115,17 @@ def measured_sentence(card: dict[str, Any]) -> str:
 
 def _measured(file: ModelFile) -> dict[str, Any] | None:
     """The metric on the graphs that were held out, and how sure that is."""
-    measured, metric = file.about.get("measured"), file.data["metric"]
+    measured = file.about.get("measured")
     if not isinstance(measured, dict) or not isinstance(measured.get("metrics"), dict):
         return None
+    metric = measured.get("metric", file.data["metric"])  # which an older file has not
     metrics = {
         name: value
         for name, value in measured["metrics"].items()
         if isinstance(value, float) and math.isfinite(value)
     }
     graphs = count_of(measured.get("graphs"))
-    if metric not in metrics or not graphs:
+    if not isinstance(metric, str) or metric not in metrics or not graphs:
         return None
     value = metrics[metric]
     # Right or wrong, graph by graph; the accuracy of labels is a mean over columns instead.
@@ -133,6 +134,7 @@ def _measured(file: ModelFile) -> dict[str, Any] | None:
         "part": "test" if measured.get("part") == "test" else "validation",
         "graphs": graphs,
         "epoch": count_of(measured.get("epoch")),
+        "metric": printable(metric),
         "value": value,
         "interval": _interval(value, graphs) if counted else None,
         "metrics": {printable(name): value for name, value in metrics.items()},

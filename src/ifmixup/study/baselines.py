@@ -1,4 +1,4 @@
-"""What a guess without the graph's structure gets, on the folds of a study."""
+"""What guesses without the graphs' structure get, as it is kept with a study."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from ifmixup.study.protocols import Pair, mean
 from ifmixup.training.task import signed
-from ifmixup.values import decode_fields, encode_number
+from ifmixup.values import as_dict, decode_fields, encode_number
 
 Values = tuple[tuple[int, int, float], ...]  # (repeat, fold, value)
 
@@ -22,12 +22,14 @@ class Baseline:
         dataset: The dataset's name.
         values: By metric, (repeat, fold, value) of every fold; NaN where it is not defined.
         seconds: How long fitting and predicting took, over all folds.
+        note: What must be said with it; empty where there is nothing.
     """
 
     name: str
     dataset: str
     values: Mapping[str, Values] = field(default_factory=dict)
     seconds: float = 0.0
+    note: str = ""
 
     def scores(self, metric: str) -> dict[Pair, float]:
         """The metric by (repeat, fold), where it is defined; empty where it was not measured."""
@@ -49,7 +51,7 @@ class Baseline:
     @staticmethod
     def of(values: Any) -> Baseline:
         """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
-        return Baseline(**decode_fields("A baseline", values, Baseline))
+        return Baseline(**decode_fields("A baseline", {"note": "", **as_dict(values)}, Baseline))
 
 
 def best_baseline(baselines: tuple[Baseline, ...], dataset: str, metric: str) -> Baseline | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,24 +13,29 @@ from rich.console import Console
 
 from ifmixup.components import METHODS, Component, resolve_all
 from ifmixup.data import load
+from ifmixup.data.dataset import IMBALANCED, largest_share
 from ifmixup.errors import InputError, known_name
 from ifmixup.safe_io import folder_name
 from ifmixup.study.choose_split import Split, choose_splits, columns_of
 from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
+from ifmixup.study.graph_free import measure_baselines
 from ifmixup.study.grid import Grid, check_grid, check_names, expand, load_grid, without_set
 from ifmixup.study.halving import NOTE, SEARCHES, halve
 from ifmixup.study.protocols import needs_validation
 from ifmixup.study.run import Runner, changed_code, check_study, leave_out
 from ifmixup.study.splits import Splits
 from ifmixup.study.store import FILE_NAME, Store
-from ifmixup.study.study import Study, make_trial, save_studies
+from ifmixup.study.study import Study, folds_of, load_studies, make_trial, save_studies
+from ifmixup.study.table import metric_text
 from ifmixup.training.edge_attributes import unread_note
 from ifmixup.training.mapped import is_packed, open_packed
+from ifmixup.training.metric import resolve_metrics, shown, to_measure
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import starting_point
 from ifmixup.training.settings import Settings
+from ifmixup.training.task import is_fraction, is_ours, title_of
 
 DEFAULT_FOLDER = Path("ifmixup-runs")
 BASELINE = "none"
@@ -57,6 +63,8 @@ def compare(
     features: str | None = None,
     retry_failed: bool = False,
     progress: bool = True,
+    metric: Any = None,
+    baselines: bool = True,
     settings: Settings | None = None,
     config: Mapping[str, Any] | None = None,
     **changes: Any,
@@ -101,6 +109,11 @@ def compare(
         features: What is read of molecules: ``"standard"`` (the default) or ``"element"``.
         retry_failed: Run again what failed before.
         progress: Whether to show how far it is.
+        metric: What decides, by default the dataset's own, or several, of which the first decides
+            and all are shown: names (``"f1_macro"``, ``"rmse"``), names of scikit-learn's scorers,
+            an :class:`ifmixup.Metric`, or ``"costs.py:cost"``.
+        baselines: Whether to measure what a guess without the graphs' structure gets; see
+            :func:`~ifmixup.study.graph_free.measure_baselines`.
         settings: How to train; by default what is recommended for the dataset and the model
             (:mod:`ifmixup.training.recommended`).
         config: What ``study.json`` says of how the study was made: plain values by name.
@@ -135,11 +148,16 @@ def compare(
         name=name,
         settings=settings,
         changes=changes,
+        metric=metric,
+        read_off=search == "grid",
     )
     unread = unread_note(data, resolve_all("model", models))
     if unread is not None and progress:  # before the first run, which may not be worth its time
         Console(stderr=True).print(f"Note: {unread}", markup=False, highlight=False)
     study = leave_out(study, {data.fingerprint: data}, _optional(methods))
+    for note in metric_notes(data, study.metric):
+        if progress:
+            print(note, file=sys.stderr)
     place = Path(folder) if folder is not None else DEFAULT_FOLDER / folder_name(study.name)
     is_new = not (place / FILE_NAME).exists()
     if is_new:  # a study that cannot be run leaves nothing behind
@@ -155,6 +173,10 @@ def compare(
             study = halve(study, store, runner.execute)
             if not cut.are_one:  # with a single split there are no other folds to have seen
                 study = replace(study, notes=(*study.notes, NOTE))
+        if baselines:
+            study = with_baselines(study, data, cut, place)
+            if progress:
+                print(_told(study), file=sys.stderr)
         # Before the runs, so that a study that is stopped can be reported as far as it got.
         save_studies(place, [study])
         runner.execute(study.specs())
@@ -173,8 +195,13 @@ def plan(
     name: str | None = None,
     settings: Settings | None = None,
     changes: dict[str, Any] | None = None,
+    metric: Any = None,
+    read_off: bool = True,
 ) -> Study:
-    """The study that :func:`compare` runs: every model with every method, checked."""
+    """The study that :func:`compare` runs: every model with every method, checked.
+
+    With ``read_off``, trials under ``last`` read the metric off runs that have other curves.
+    """
     chosen = [protocols] if isinstance(protocols, str) else list(dict.fromkeys(protocols))
     found_models, found_methods = resolve_all("model", models), resolve_all("method", methods)
     given = {"models": found_models, "methods": found_methods, "protocols": chosen}
@@ -190,8 +217,12 @@ def plan(
     check_names([*changes, *(n for names in check_grid(grid) for n in names)], components)
     grid = without_set(grid, changes)
     baseline = next((m for m in found_methods if m.name == BASELINE), found_methods[0])
+    metrics = resolve_metrics(metric, data)
     trials = []
     for protocol in chosen:
+        # paper and last share their runs, and paper needs the metric after every epoch
+        curve = protocol != "last" or "paper" in chosen or not read_off
+        measured = to_measure(metrics, data.task, curve=curve)
         for model in found_models:
             for method in found_methods:
                 start = starting_point(data, model, method, changes, settings=settings)
@@ -199,7 +230,13 @@ def plan(
                 against = None if method is baseline else f"{model.name} {baseline.name}"
                 trials.append(
                     make_trial(
-                        data, splits, candidates, protocol=protocol, seed=seed, against=against
+                        data,
+                        splits,
+                        candidates,
+                        protocol=protocol,
+                        seed=seed,
+                        against=against,
+                        metrics=measured,
                     )
                 )
     called = name or data.name
@@ -207,10 +244,49 @@ def plan(
         name=called,
         title=f"{called}: {', '.join(m.name for m in found_models)} with "
         f"{', '.join(m.name for m in found_methods)}",
-        metric=data.metric,
+        metric=metrics[0].name,
         trials=tuple(trials),
-        notes=tuple(_notes(data, splits, found_models, found_methods)),
+        notes=(
+            *metric_notes(data, metrics[0].name),
+            *_notes(data, splits, found_models, found_methods),
+        ),
+        metrics=shown(metrics, data.task),
     )
+
+
+def metric_notes(data: PackedDataset, metric: str) -> list[str]:
+    """Why the metric is not accuracy, where one class holds most graphs."""
+    share = largest_share(data.y) if data.task == "classes" else 0.0
+    if share <= IMBALANCED or metric != data.metric or metric == "accuracy":
+        return []
+    return [
+        f"{share:.1%} of the graphs of {data.name} are of one class: guessing that class alone has "
+        f"this accuracy. The metric is {title_of(metric)}; --metric accuracy takes accuracy."
+    ]
+
+
+def with_baselines(study: Study, data: PackedDataset, splits: Splits, folder: Path) -> Study:
+    """The study with its baselines: those that were measured before, else measured now."""
+    asked = {spec for trial in study.trials for spec in trial.metrics if not is_ours(spec)}
+    found = None
+    for earlier in load_studies(folder):
+        trials = [trial for trial in earlier.trials if trial.data == data.fingerprint]
+        same = bool(trials) and trials[0].folds == study.trials[0].folds
+        if same and asked <= {spec for trial in trials for spec in trial.metrics}:
+            found = earlier.baselines or found
+    if found is None:
+        folds = folds_of(splits, study.protocols[0])
+        found = tuple(measure_baselines(data, folds, sorted(asked, key=lambda spec: spec.name)))
+    notes = [each.note for each in found if each.note]
+    return replace(study, baselines=found, notes=(*study.notes, *notes))
+
+
+def _told(study: Study) -> str:
+    """What the baselines get, before the first run."""
+    metric, unit = study.metric, " in %" if is_fraction(study.metric) else ""
+    means = [(each.name, each.mean(metric)) for each in study.baselines]
+    told = ", ".join(f"{name} {metric_text(metric, value, value)}" for name, value in means)
+    return f"Without the graphs' structure: {told} ({title_of(metric)}{unit})."
 
 
 def _optional(methods: Any) -> set[str]:

@@ -162,7 +162,8 @@ def compare_trials(study: Study, records: Mapping[str, Record]) -> list[Row]:
     rows = [
         Row(trial, reading, [records[k] for keys in trial.keys for k in keys if k in records])
         for trial in study.trials
-        if (reading := read(_results(trial, done), trial.protocol, trial.pairs)) is not None
+        if (reading := read(_results(trial, done), trial.protocol, trial.pairs, study.metric))
+        is not None
     ]
     readings = {id(row.trial): row.reading for row in rows}
     bases = {}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -100,7 +100,12 @@ class Reading:
         return mean(self.last)
 
 
-def read(candidates: Sequence[Results], protocol: str, pairs: Collection[Pair]) -> Reading | None:
+def read(
+    candidates: Sequence[Results],
+    protocol: str,
+    pairs: Collection[Pair],
+    metric: str | None = None,
+) -> Reading | None:
     """Read the metric of one trial; None where no run has finished.
 
     Under ``holdout`` every fold has its own setting and epoch, those with the best validation
@@ -109,8 +114,9 @@ def read(candidates: Sequence[Results], protocol: str, pairs: Collection[Pair]) 
 
     Under ``paper`` the test curves of a repeat's folds are averaged and the best epoch of the mean
     curve is taken, the earliest among equals; then the setting with the best mean over repeats.
-    Under ``last`` the epoch is the last one. A setting with runs missing cannot win against one
-    with more runs: a mean over fewer, maybe easier, folds is not comparable.
+    Under ``last`` the epoch is the last one, where runs have every metric of their task: there
+    ``metric`` need not be the one of their curves. A setting with runs missing cannot win against
+    one with more runs: a mean over fewer, maybe easier, folds is not comparable.
 
     A fold where the metric is not defined, such as ROC-AUC where all graphs are of one class, has
     no score.
@@ -121,6 +127,9 @@ def read(candidates: Sequence[Results], protocol: str, pairs: Collection[Pair]) 
     there = [result for runs in candidates for result in runs.values()]
     if not there:
         return None
+    if protocol == "last" and metric is not None:
+        candidates = [{p: _at_end(r, metric) for p, r in runs.items()} for runs in candidates]
+        there = [result for runs in candidates for result in runs.values()]
     metric = _check(there, protocol)
     expected = sorted({*pairs}.union(*candidates))
     lost = {pair: sum(pair not in runs for runs in candidates) for pair in expected}
@@ -138,6 +147,14 @@ def read(candidates: Sequence[Results], protocol: str, pairs: Collection[Pair]) 
         undefined=tuple(pair for pair in curves if pair not in curve),
         others=_others({p: candidates[at.candidate][p] for p, at in points.items()}, protocol),
     )
+
+
+def _at_end(result: RunResult, metric: str) -> RunResult:
+    """A run with the curve of another metric, of which only the end is known."""
+    if metric == result.metric or metric not in result.metrics:
+        return result
+    before = [math.nan] * (len(_test_curve(result)) - 1)
+    return replace(result, curves={f"test_{metric}": [*before, result.metrics[metric]]})
 
 
 def _others(chosen: Results, protocol: str) -> dict[str, dict[Pair, float]]:

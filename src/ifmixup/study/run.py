@@ -99,7 +99,8 @@ def changed_code(study: Study, store: Store) -> list[str]:
     Such runs stay, and are not used: changed code makes new runs.
     """
     candidates = [each for trial in study.trials for each in trial.candidates]
-    now = {spec for each in candidates for spec in (each.model, each.method) if foreign(spec)}
+    specs = {spec for each in candidates for spec in (each.model, each.method)}
+    now = {s for s in specs.union(*(trial.metrics for trial in study.trials)) if foreign(s)}
     if not now:
         return []
     names, sources = ({getattr(s, key) for s in now} for key in ("class_name", "source"))
@@ -107,7 +108,7 @@ def changed_code(study: Study, store: Store) -> list[str]:
     older: Counter[str] = Counter()
     for record in store.records(curves=False):
         if record.spec.data in datasets and record.key not in study.keys:
-            for spec in (record.spec.model, record.spec.method):
+            for spec in (record.spec.model, record.spec.method, *record.spec.metrics):
                 if spec.class_name in names and spec.source not in sources:
                     older[spec.class_name] += 1
     return [

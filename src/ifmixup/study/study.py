@@ -22,7 +22,7 @@ from ifmixup.study.baselines import Baseline
 from ifmixup.study.protocols import Pair, needs_validation
 from ifmixup.training.run_spec import Fold, RunSpec, specs_on
 from ifmixup.training.settings import Settings
-from ifmixup.training.task import check_metric_name
+from ifmixup.training.task import check_metric_name, note_spec
 from ifmixup.values import as_dict, as_list, decode_fields, short
 
 if TYPE_CHECKING:  # a list of runs is there before torch is imported
@@ -78,6 +78,8 @@ class Trial:
         folds: (repeat, fold, fingerprint of the fold) of every fold.
         test_ratio: Test graphs by training graphs, which the corrected t-test needs.
         keys: The keys of its runs, by candidate and fold.
+        metrics: What its runs measure besides what every run has; see
+            :class:`~ifmixup.training.run_spec.RunSpec`.
     """
 
     name: str
@@ -92,6 +94,7 @@ class Trial:
     folds: tuple[tuple[int, int, str], ...]
     test_ratio: float
     keys: tuple[tuple[str, ...], ...] = ()
+    metrics: tuple[ClassSpec, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.keys:  # of a trial that is read they are what was stored
@@ -115,17 +118,22 @@ class Trial:
     @cached_property
     def _specs(self) -> list[list[RunSpec]]:
         parts: dict[str, Any] = {"dataset": self.dataset, "data": self.data, "seed": self.seed}
-        return [specs_on(self.folds, **vars(each), **parts) for each in self.candidates]
+        return [
+            specs_on(self.folds, metrics=self.metrics, **vars(each), **parts)
+            for each in self.candidates
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """As values that JSON has."""
         values = {name: getattr(self, name) for name in Trial.__dataclass_fields__}
-        return {**values, "candidates": [each.to_dict() for each in self.candidates]}
+        return values | {
+            name: [each.to_dict() for each in values[name]] for name in ("candidates", "metrics")
+        }
 
     @staticmethod
     def of(values: Any) -> Trial:
         """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
-        found = decode_fields("A trial", values, Trial)
+        found = decode_fields("A trial", {"metrics": [], **as_dict(values)}, Trial)
         needs_validation(found["protocol"])
         folds, keys, ratio = found["folds"], found["keys"], found["test_ratio"]
         if not all(0 <= number < 2**31 for fold in folds for number in fold[:2]):
@@ -164,6 +172,8 @@ class Study:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "metrics", tuple(dict.fromkeys((self.metric, *self.metrics))))
+        for spec in {spec for trial in self.trials for spec in trial.metrics}:
+            note_spec(spec)
         names = [(each.dataset, each.protocol, each.name) for each in self.trials]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
@@ -224,6 +234,7 @@ def make_trial(
     seed: int = 0,
     name: str | None = None,
     against: str | None = None,
+    metrics: Sequence[ClassSpec] = (),
 ) -> Trial:
     """A :class:`Trial` on the folds of ``splits``; its name is by default by model and method."""
     model, method = candidates[0].model.name, candidates[0].method.name
@@ -239,6 +250,7 @@ def make_trial(
         candidates=tuple(candidates),
         folds=tuple((f.repeat, f.fold, f.fingerprint) for f in folds_of(splits, protocol)),
         test_ratio=splits.test_ratio,
+        metrics=tuple(metrics),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
@@ -25,7 +25,7 @@ from ifmixup.training.preflight import preflight
 from ifmixup.training.run import choose_device, reproducible, versions
 from ifmixup.training.run_spec import digest
 from ifmixup.training.settings import Settings
-from ifmixup.training.task import title_of
+from ifmixup.training.task import is_ours, title_of
 from ifmixup.training.trainer import Trainer
 
 SAVE_EVERY = 1.0  # seconds, at the end of an epoch; the first epoch is saved at once
@@ -47,6 +47,7 @@ def train(
     resume: bool = False,
     each_epoch: Callable[[Trainer], None] | None = None,
     each_fit: Callable[[float], None] | None = None,
+    metrics: Sequence[ClassSpec] = (),
 ) -> Trainer:
     """Train a model; with ``save`` it survives being stopped at any moment.
 
@@ -64,6 +65,7 @@ def train(
             without the interruption.
         each_epoch: Called after each epoch.
         each_fit: Called with the share of the method's fit that is done, as that goes on.
+        metrics: What chooses the epoch, and others to measure; by default the dataset's own.
     """
     best = _best_weights(data, validation, patience)
     settings = with_edge_attr(settings, model, data)  # a saved model says what it reads
@@ -77,6 +79,8 @@ def train(
         "model": model.to_dict(),
         "method": method.to_dict(),
     }
+    if others := [spec.to_dict() for spec in metrics if not is_ours(spec)]:
+        about["metrics"] = others
     if best is not None and validation is not None:
         about |= {"validated_on": digest(validation.tolist()), "patience": patience}
     if foreign(model) or foreign(method):
@@ -92,6 +96,7 @@ def train(
             test=test,
             seed=seed,
             each_fit=each_fit,
+            metrics=metrics,
         )
         if resume and save is not None and save.exists():
             _resume(save, about, trainer, best)
@@ -156,6 +161,7 @@ def _measured(trainer: Trainer, best: BestWeights | None) -> dict[str, Any] | No
                 "part": part,
                 "graphs": trainer.evaluated[part].numel(),
                 "epoch": best.epoch if best is not None and best.restored else trainer.epoch,
+                "metric": trainer.metric,
                 "metrics": trainer.latest[part],
             }
     return None
@@ -174,7 +180,7 @@ def _resume(path: Path, about: dict[str, Any], trainer: Trainer, best: BestWeigh
 
 def _check_same(path: Path, stored: dict[str, Any], wanted: dict[str, Any]) -> None:
     """Check that a checkpoint is of this training: with anything else it cannot go on."""
-    for name in dict.fromkeys([*wanted, "validated_on"]):
+    for name in dict.fromkeys([*wanted, "validated_on", "metrics"]):
         old, new = stored.get(name), wanted.get(name)
         if name in ("model", "method"):
             old, new = _identity(old), _identity(new)
@@ -218,7 +224,7 @@ def epoch_bar(epochs: int) -> Iterator[Told]:
         task = progress.add_task("", total=epochs, figures="")
 
         def show(trainer: Trainer) -> None:
-            metric = trainer.data.metric
+            metric = trainer.metric
             text = f"loss {trainer.curves['train_loss'][-1]:.4f}"
             for part, measured in trainer.latest.items():
                 text += f"  {part} {title_of(metric)} {measured[metric]:.3f}"

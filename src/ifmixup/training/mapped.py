@@ -23,9 +23,10 @@ import torch
 from torch import Tensor
 from torch_geometric.data import Data
 
+from ifmixup.data.dataset import usual_metric
 from ifmixup.errors import DatasetError, InputError
 from ifmixup.graphs import Graphs, is_undirected
-from ifmixup.training.packed import PackedDataset, num_outputs, pack
+from ifmixup.training.packed import PackedDataset, kind_of, num_outputs, pack
 from ifmixup.values import as_dict, decode_fields
 
 ENDING = ".packed"
@@ -140,7 +141,7 @@ def _write(
             try:
                 part = pack(several, name, task=task, metric=metric)
                 first = first or part
-                task, metric = first.task, first.metric
+                task = first.task
                 _check_alike(first, part)
             except InputError as error:
                 raise InputError(f"Of the graphs from number {count} on: {error}") from error
@@ -159,16 +160,13 @@ def _write(
         files.close()
     tensors = {key: _mapped(folder, key, *as_file) for key, as_file in arrays.items()}
     listed = sorted(columns)
-    usual = first.task == "classes" and first.metric == "accuracy" and not listed
     names = None if class_names is None else [str(one) for one in class_names]
     return {
         "name": name,
         "num_outputs": num_outputs(outputs, first.task, names),
-        "fingerprint": _fingerprint(
-            _graphs(tensors), "" if usual else f"{first.task} {first.metric} {listed};"
-        ),
+        "fingerprint": _fingerprint(_graphs(tensors), kind_of(first.task, listed)),
         "task": first.task,
-        "metric": first.metric,
+        "metric": metric or usual_metric(first.task, _graphs(tensors).graphs["y"]),
         "class_names": names,
         "encoder": None,
         "continuous": listed,

@@ -13,7 +13,7 @@ from torch_geometric import EdgeIndex
 from torch_geometric.data import Batch, Data, InMemoryDataset
 
 from ifmixup.batch import to_batch
-from ifmixup.data.dataset import GraphDataset, Rows, check_metric
+from ifmixup.data.dataset import METRICS, GraphDataset, Rows, check_metric, usual_metric
 from ifmixup.data.statistics import continuous
 from ifmixup.data.targets import as_target, infer_task
 from ifmixup.edges import check_edge_index
@@ -32,7 +32,7 @@ class PackedDataset:
         name: The dataset's name.
         graphs: The graphs, end to end.
         num_outputs: The width of a model's output: C classes, or T labels or values.
-        fingerprint: The same for the same graphs, targets and metric, on every machine.
+        fingerprint: The same for the same graphs and targets, on every machine.
         task: ``classes``, ``labels`` or ``values``; see :class:`~ifmixup.data.GraphDataset`.
         metric: What predictions are judged by.
         class_names: The names of the classes, or of the T columns of the target.
@@ -164,20 +164,21 @@ def pack(
         raise InputError(f"A dataset of at least two graphs is needed; got {len(dataset)}.")
     graphs, targets = _joined(dataset)
     task = task or getattr(dataset, "task", None) or infer_task(targets)
-    metric = check_metric(metric or getattr(dataset, "metric", None), task)
+    metric = metric or getattr(dataset, "metric", None)
     rows = [as_target(y, task, index) for index, y in enumerate(targets)]
     widths = [row.shape[1:] for row in rows]
     for index, width in enumerate(widths):
         if width != widths[0]:
             raise _differ(index, "y", widths[0], width)
     graphs = replace(graphs, graphs={"y": torch.cat(rows)})
+    y = graphs.graphs["y"]
+    metric = usual_metric(task, y) if metric is None else check_metric(metric, task)
     _check_finite("features x", graphs.nodes["x"], graphs.node_graph)
     _check_finite("edge_attr", graphs.edges.get("edge_attr"), graphs.edge_graph)
     columns = continuous(graphs.nodes["x"])
     class_names = getattr(dataset, "class_names", None)
     encoder = getattr(dataset, "encoder", None)
-    usual = task == "classes" and metric == "accuracy" and not columns
-    fingerprint = fingerprint_of(graphs, "" if usual else f"{task} {metric} {columns};")
+    fingerprint = fingerprint_of(graphs, kind_of(task, columns))
     return PackedDataset(
         # a name of its own, because two lists of graphs must not share a study
         name=name or getattr(dataset, "name", None) or f"graphs-{fingerprint[:8]}",
@@ -342,6 +343,15 @@ def _split(dataset: Any) -> dict[str, Tensor] | None:
     if not isinstance(split, dict) or getattr(dataset, "_indices", None) is not None:
         return None
     return {part: torch.as_tensor(index, dtype=torch.long) for part, index in split.items()}
+
+
+def kind_of(task: str, columns: Sequence[int]) -> str:
+    """What a dataset's fingerprint depends on besides its graphs: task and continuous columns.
+
+    The metric is part of a run, not of the data; the usual one is here because it once was.
+    """
+    plain = task == "classes" and not columns
+    return "" if plain else f"{task} {METRICS[task][0]} {list(columns)};"
 
 
 def fingerprint_of(graphs: Graphs, more: str = "") -> str:

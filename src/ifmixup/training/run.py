@@ -12,7 +12,9 @@ from importlib.metadata import version
 import torch
 from torch import Tensor
 
+from ifmixup.data.dataset import METRICS
 from ifmixup.errors import InputError
+from ifmixup.training.metric import ours
 from ifmixup.training.metrics import fit_temperature, metrics
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run_spec import Fold, RunSpec
@@ -85,6 +87,7 @@ def run(
             data.to(choose_device(device)),
             **{part: fold.indices(part) for part in ("train", "validation", "test")},
             seed=spec.run_seed,
+            metrics=spec.metrics or [ours(METRICS[data.task][0])],
             each_fit=each_fit,
         )
         chosen: tuple[Score, Predictions] | None = None

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 VERSION = 3  # of the training: another one where the same spec gives other numbers than before
 PARTS = ("train", "validation", "test")
+_LATER: dict[str, Any] = {"metrics": []}  # that an older spec has not
 
 
 def digest(value: Any) -> str:
@@ -100,6 +101,8 @@ class RunSpec:
         settings: How the model is trained.
         model: The model and its options.
         method: The method and its options.
+        metrics: What to measure besides what every run of the task has: first the metric of the
+            curves, then those that are not ours; empty for the usual metric and nothing else.
     """
 
     dataset: str
@@ -111,6 +114,7 @@ class RunSpec:
     settings: Settings
     model: ClassSpec
     method: ClassSpec
+    metrics: tuple[ClassSpec, ...] = ()
 
     @cached_property
     def key(self) -> str:
@@ -118,7 +122,7 @@ class RunSpec:
 
         What is None is left out, so a new option that is off by default keeps the runs there are.
         """
-        return self._key(_recipe(self.settings, self.model, self.method))
+        return self._key(_recipe(self.settings, self.model, self.method, self.metrics))
 
     def _key(self, recipe: str) -> str:
         own = [VERSION, [self.data, self.split, self.seed, self.repeat, self.fold]]
@@ -132,12 +136,14 @@ class RunSpec:
     def to_dict(self) -> dict[str, Any]:
         """As values that JSON has."""
         values = {name: getattr(self, name) for name in RunSpec.__dataclass_fields__}
-        return values | {name: values[name].to_dict() for name in ("settings", "model", "method")}
+        values |= {name: values[name].to_dict() for name in ("settings", "model", "method")}
+        metrics = [each.to_dict() for each in values.pop("metrics")]
+        return {**values, "metrics": metrics} if metrics else values
 
     @staticmethod
     def of(values: Any) -> RunSpec:
         """The inverse of :meth:`to_dict`; the values may come from an untrusted file."""
-        return RunSpec(**decode_fields("the spec", values, RunSpec))
+        return RunSpec(**decode_fields("the spec", {**_LATER, **as_dict(values)}, RunSpec))
 
     @staticmethod
     def of_json(text: str) -> RunSpec:
@@ -149,7 +155,7 @@ class RunSpec:
             return RunSpec.of(json.loads(text))
         values = as_dict(json.loads(head + "}"))
         shared = _shared(f'{{"settings":{tail}')
-        same_names("the spec", {**values, **shared}, RunSpec.__dataclass_fields__)
+        same_names("the spec", {**_LATER, **values, **shared}, RunSpec.__dataclass_fields__)
         hints = field_types(RunSpec)
         own = {name: decode(name, value, hints[name]) for name, value in values.items()}
         return RunSpec(**{**own, **shared})
@@ -160,13 +166,14 @@ def specs_on(
     settings: Settings,
     model: ClassSpec,
     method: ClassSpec,
+    metrics: tuple[ClassSpec, ...] = (),
     **parts: Any,
 ) -> list[RunSpec]:
     """The runs of one candidate on folds, each (repeat, fold, fingerprint); ``parts`` is the rest.
 
     What the runs share is hashed once: a large grid on many folds has many keys.
     """
-    recipe, found = _recipe(settings, model, method), []
+    recipe, found = _recipe(settings, model, method, metrics), []
     for repeat, fold, split in folds:
         spec = RunSpec(
             split=split,
@@ -175,6 +182,7 @@ def specs_on(
             settings=settings,
             model=model,
             method=method,
+            metrics=metrics,
             **parts,
         )
         vars(spec)["key"] = spec._key(recipe)
@@ -182,10 +190,14 @@ def specs_on(
     return found
 
 
-def _recipe(settings: Settings, model: ClassSpec, method: ClassSpec) -> str:
+def _recipe(
+    settings: Settings, model: ClassSpec, method: ClassSpec, metrics: tuple[ClassSpec, ...]
+) -> str:
     """The part of a key that all folds of a candidate share, as JSON."""
     plain = {name: value for name, value in settings.to_dict().items() if value is not None}
-    return ",".join(map(_json, (plain, model.identity, method.identity)))
+    # A metric by its name too, which is what the curves are called.
+    asked = ([each.name, *each.identity] for each in metrics)
+    return ",".join(map(_json, (plain, model.identity, method.identity, *asked)))
 
 
 @lru_cache(maxsize=4096)

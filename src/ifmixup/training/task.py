@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
+from ifmixup.components import ClassSpec
 from ifmixup.errors import InputError
 from ifmixup.values import short
 
@@ -39,6 +40,9 @@ _FRACTIONS = frozenset(
 IN_UNITS = ("mae", "rmse")
 """The metrics in the units of the target."""
 
+OURS = "ifmixup.training.metrics:"
+"""What the target of a metric that every run has begins with."""
+
 _OTHERS: dict[str, bool] = {}  # whether higher is better, of metrics that are not ours
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,59}")
@@ -57,6 +61,17 @@ def note_metric(name: str, higher_is_better: bool) -> None:
             f"There is another metric called {name!r}. Give this one a name of its own, such as "
             f"Metric('my_{name}', ...)."
         )
+
+
+def is_ours(spec: ClassSpec) -> bool:
+    """Whether every run of the task has this metric."""
+    return spec.target.startswith(OURS)
+
+
+def note_spec(spec: ClassSpec) -> None:
+    """Remember which way a metric of a spec is better."""
+    if not is_ours(spec):
+        note_metric(check_metric_name(spec.name), bool(dict(spec.options)["higher_is_better"]))
 
 
 def check_metric_name(name: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -23,12 +23,13 @@ from ifmixup.graphs import Graphs, cut, is_undirected, select
 from ifmixup.nn.graph_model import GraphModel
 from ifmixup.nn.inputs import GraphsModel
 from ifmixup.training.edge_attributes import with_edge_attr
+from ifmixup.training.metric import measure, ours
 from ifmixup.training.metrics import all_metrics, loss_of, metrics, number_known
 from ifmixup.training.optimizer import FlatAdamW, make_optimizer
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.scaling import Scaling
 from ifmixup.training.settings import Settings
-from ifmixup.training.task import LOSSES
+from ifmixup.training.task import LOSSES, is_ours
 
 _MEASURED = ("epoch", "curves", "latest", "seconds", "prepare_seconds")
 NODES_AT_ONCE = 10_000  # batches are prepared together up to about so many nodes
@@ -50,6 +51,8 @@ class Trainer:
         validation: The graphs that may choose an epoch; may be empty.
         test: The graphs to judge on; may be empty.
         seed: Seeds the weights, the order of the graphs, dropout and the method.
+        metrics: The metric of the curves, which chooses the epoch, and others that are not ours; by
+            default the dataset's own.
         each_fit: Called with the share of the method's fit that is done, as that goes on.
 
     Attributes:
@@ -68,6 +71,7 @@ class Trainer:
         validation: Tensor | None = None,
         test: Tensor | None = None,
         seed: int = 0,
+        metrics: Sequence[ClassSpec] = (),
         each_fit: Callable[[float], None] | None = None,
     ) -> None:
         device = data.graphs.node_ptr.device
@@ -137,6 +141,7 @@ class Trainer:
             for name, index in (("validation", validation), ("test", test))
             if index is not None and index.numel()
         }
+        self.metrics = tuple(metrics) or (ours(data.metric),)
         # Graphs that are only evaluated are batched once.
         self._batches = {
             name: None if self.is_mapped else list(self._cut(index))
@@ -145,9 +150,14 @@ class Trainer:
         self.epoch = 0
         self.curves: dict[str, list[float]] = {"train_loss": []}
         for name in self.evaluated:
-            self.curves |= {f"{name}_{data.metric}": [], f"{name}_loss": []}
+            self.curves |= {f"{name}_{self.metric}": [], f"{name}_loss": []}
         self.latest: dict[str, dict[str, float]] = {}
         self.predictions: dict[str, tuple[Tensor, Tensor]] = {}  # that the latest are of
+
+    @property
+    def metric(self) -> str:
+        """The metric of the curves."""
+        return self.metrics[0].name
 
     def run_epoch(self) -> None:
         """Train one epoch, evaluate validation and test, and add a point to every curve."""
@@ -169,8 +179,8 @@ class Trainer:
                 recompute_batch_norm(self.training_model, self._training_batches())
         for name in self.evaluated:
             self.latest[name] = self.evaluate(name)
-            found, metric = self.latest[name], self.data.metric
-            self.curves[f"{name}_{metric}"].append(found[metric])
+            found = self.latest[name]
+            self.curves[f"{name}_{self.metric}"].append(found[self.metric])
             self.curves[f"{name}_loss"].append(found[LOSSES[self.data.task]])
         self.epoch += 1
         self.seconds += time.perf_counter() - start
@@ -178,11 +188,21 @@ class Trainer:
     def evaluate(self, name: str) -> dict[str, float]:
         """The metrics of every epoch on ``validation`` or ``test``."""
         self.predictions[name] = out, y = self.predicted(name)
-        return metrics(out, y, self.data.task, self.data.metric, self.scaling.y_std)
+        found = metrics(out, y, self.data.task, self.metric, self.scaling.y_std)
+        return found | self._measured(self.metrics[:1], out, y)
 
     def all_metrics(self, out: Tensor, y: Tensor) -> dict[str, float]:
-        """Every metric of the task, of what :meth:`predicted` gave after some epoch."""
-        return all_metrics(out, y, self.data.task, self.scaling.y_std)
+        """Every metric of the task, and those asked for, of what :meth:`predicted` gave."""
+        found = all_metrics(out, y, self.data.task, self.scaling.y_std)
+        return found | self._measured(self.metrics, out, y)
+
+    def _measured(self, asked: Sequence[ClassSpec], out: Tensor, y: Tensor) -> dict[str, float]:
+        """The metrics of those ``asked`` for that are not ours."""
+        return {
+            spec.name: measure(spec, out, y, self.data.task, self.scaling)
+            for spec in asked
+            if not is_ours(spec)
+        }
 
     def predicted(self, name: str) -> tuple[Tensor, Tensor]:
         """What the model gives for ``validation`` or ``test``, and the targets."""

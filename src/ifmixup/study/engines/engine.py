@@ -52,7 +52,7 @@ def order(task: Task, device: str) -> Message:
         "spec": spec.to_dict(),
         "fold": fold.to_dict(),
         "device": device,
-        "classes": _pickled(spec.model, spec.method),
+        "classes": _pickled(spec.model, spec.method, spec.metrics),
     }
 
 
@@ -67,7 +67,8 @@ def perform(
     try:
         spec = RunSpec.of(message["spec"])
         if message["classes"] is not None:
-            foreigners = [each for each in (spec.model, spec.method) if foreign(each)]
+            several = (spec.model, spec.method, *spec.metrics)
+            foreigners = [each for each in several if foreign(each)]
             classes = unpickle_classes(base64.b64decode(message["classes"]))
             for each, cls in zip(foreigners, classes, strict=True):
                 adopt(each, cls)
@@ -94,8 +95,10 @@ def lost(spec: RunSpec, what: str, tries: int, reason: object) -> Record:
 
 
 @lru_cache(maxsize=64)
-def _pickled(model: ClassSpec, method: ClassSpec) -> str | None:
-    """The user's classes of a run as text; None where both are ours."""
-    specs = {"model": model, "method": method}
-    found = [find_class(kind, spec) for kind, spec in specs.items() if foreign(spec)]
+def _pickled(
+    model: ClassSpec, method: ClassSpec, metrics: tuple[ClassSpec, ...] = ()
+) -> str | None:
+    """The user's classes and functions of a run as text; None where all are ours."""
+    specs = [("model", model), ("method", method), *(("metric", each) for each in metrics)]
+    found = [find_class(kind, spec) for kind, spec in specs if foreign(spec)]
     return base64.b64encode(pickle_classes(found)).decode("ascii") if found else None

@@ -1,0 +1,169 @@
+"""Several metrics, those of scikit-learn and the user's own, and baselines, in a comparison."""
+
+import json
+from dataclasses import replace
+
+import pytest
+import torch
+
+import ifmixup
+from engine_here import Here
+from ifmixup.data import load
+from ifmixup.errors import InputError
+from ifmixup.study.baselines import best_baseline
+from ifmixup.study.study import load_studies
+from ifmixup.training.packed import pack
+from own_metrics import COST, confidence
+from task_graphs import rings, with_values
+
+TINY = {"hidden_channels": 4, "num_layers": 1, "epochs": 2, "folds": 3, "progress": False}
+ONE = {**TINY, "methods": "none"}
+
+
+def imbalanced():
+    """66 graphs, of which 5 are of class 1: 92.4 % are of one class, as in ClinTox."""
+    graphs = rings(66)
+    for i, graph in enumerate(graphs):
+        graph.y = torch.tensor([int(i % 13 == 0 and i > 0)])
+    return graphs
+
+
+def test_several_metrics_of_which_the_first_decides(tmp_path):
+    engine = Here()
+    metric = ["f1_macro", "accuracy", "f1", COST]
+    found = ifmixup.compare("MUTAG", metric=metric, folder=tmp_path, engine=engine, **TINY)
+    (study,) = load_studies(tmp_path)
+    assert (study.metric, study.metrics) == (
+        "f1_macro", ("f1_macro", "accuracy", "f1", "cost", "nll"),
+    )  # fmt: skip
+    for row in found.rows:
+        assert row.metric == "f1_macro"
+        assert set(row.reading.scores) == {(0, 0), (0, 1), (0, 2)}
+        for name in study.metrics:
+            assert set(row.reading.others[name]) == {(0, 0), (0, 1), (0, 2)}
+        assert row.reading.others["f1_macro"] == row.reading.scores
+    assert "F1 (macro) in %" in found.table()
+    assert {spec.metrics[0].name for spec in engine.ran} == {"f1_macro"}
+
+
+def test_whatever_decides_log_loss_or_rmse_stands_beside_it(tmp_path):
+    found = ifmixup.compare("MUTAG", folder=tmp_path / "a", engine=Here(), **ONE)
+    assert found.study.metrics == ("accuracy", "nll")
+    assert found.rows[0].reading.others["nll"].keys() == {(0, 0), (0, 1), (0, 2)}
+    found = ifmixup.compare(with_values(30), folder=tmp_path / "b", engine=Here(), **ONE)
+    assert found.study.metrics == ("mae", "rmse")
+    decided = {**ONE, "metric": "rmse", "engine": Here()}
+    found = ifmixup.compare(with_values(30), folder=tmp_path / "c", **decided)
+    (row,) = found.rows
+    assert (row.metric, found.study.metrics) == ("rmse", ("rmse",))
+    assert row.reading.mean > 0
+    assert "RMSE in the units of the target; lower is better" in " ".join(found.table().split())
+
+
+def test_another_metric_that_every_run_has_trains_nothing_again(tmp_path):
+    engine = Here()
+    shared = {"folder": tmp_path, "engine": engine, **ONE}
+    ifmixup.compare("MUTAG", **shared)
+    assert len(engine.ran) == 3
+    ifmixup.compare("MUTAG", metric=["accuracy", "mcc", "brier"], **shared)
+    assert len(engine.ran) == 3  # shown beside what decides
+    ifmixup.compare("MUTAG", protocols="last", **shared)
+    assert len(engine.ran) == 6
+    last = ifmixup.compare("MUTAG", protocols="last", metric="mcc", **shared)
+    assert len(engine.ran) == 6  # read off the last epoch
+    (row,) = last.rows
+    assert (row.metric, row.reading.others["mcc"]) == ("mcc", row.reading.scores)
+    ifmixup.compare("MUTAG", metric="mcc", **shared)
+    assert len(engine.ran) == 9  # where it chooses the epoch
+    ifmixup.compare("MUTAG", protocols=("paper", "last"), metric="mcc", **shared)
+    assert len(engine.ran) == 12  # paper and last share their runs
+
+
+def test_a_metric_of_the_user_s_on_two_workers_is_there_in_the_report_without_its_code(tmp_path):
+    sure = ifmixup.Metric("sure", confidence, needs="proba")
+    found = ifmixup.compare("MUTAG", metric=[sure, COST], folder=tmp_path, workers=2, **ONE)
+    assert found.failed == []
+    (row,) = found.rows
+    assert row.metric == "sure"
+    assert 0 < row.reading.mean < 1
+    content = json.loads((tmp_path / "study.json").read_text())
+    (trial,) = content["studies"][0]["trials"]
+    assert [each["target"] for each in trial["metrics"]] == [
+        "own_metrics:confidence", "own_metrics:missed",
+    ]  # fmt: skip
+    (study,) = load_studies(tmp_path)
+    assert study.trials == found.study.trials
+    assert study.metrics == ("sure", "cost", "nll")
+
+
+def test_accuracy_is_not_the_metric_where_one_class_holds_most_graphs(tmp_path, capsys):
+    shared = {"folder": tmp_path, "engine": Here(), **ONE, "progress": True, "folds": 2}
+    found = ifmixup.compare(imbalanced(), **shared)
+    assert found.study.metric == "roc_auc"
+    said = capsys.readouterr().err
+    assert said.startswith("92.4% of the graphs of ")
+    assert "The metric is ROC-AUC; --metric accuracy takes accuracy." in said
+    assert said.splitlines()[0] in found.study.notes
+    guess = found.study.baselines[0]
+    assert guess.mean("roc_auc") == 0.5
+    assert guess.mean("accuracy") == pytest.approx(0.924, abs=0.001)
+    # Asked for, it is taken.
+    found = ifmixup.compare(imbalanced(), metric="accuracy", **shared)
+    assert (found.study.metric, found.study.notes) == ("accuracy", found.study.notes[1:] or ())
+
+
+def test_three_classes_of_which_one_holds_most_have_balanced_accuracy():
+    graphs = imbalanced()
+    graphs[0].y = torch.tensor([2])
+    assert pack(graphs).metric == "balanced_accuracy"
+    assert pack(graphs, metric="accuracy").metric == "accuracy"
+    assert pack(load("MUTAG")).metric == "accuracy"
+
+
+def test_baselines_are_on_the_folds_of_the_study_and_measured_once(tmp_path, monkeypatch):
+    shared = {"folder": tmp_path, "engine": Here(), **ONE}
+    found = ifmixup.compare("MUTAG", **shared)
+    names = [each.name for each in found.study.baselines]
+    assert names == ["majority class", "random forest on sums of node features"]
+    for each in found.study.baselines:
+        assert each.scores("accuracy").keys() == found.rows[0].reading.scores.keys()
+    best = best_baseline(found.study.baselines, "MUTAG", "accuracy")
+    assert best is not None
+    (study,) = load_studies(tmp_path)
+    assert study.baselines == found.study.baselines
+
+    def again(*given):
+        raise AssertionError("they were measured")
+
+    monkeypatch.setattr("ifmixup.study.compare.measure_baselines", again)
+    assert ifmixup.compare("MUTAG", **shared).study.baselines == study.baselines
+    with pytest.raises(AssertionError, match="they were measured"):
+        ifmixup.compare("MUTAG", **{**shared, "folds": 2})
+    without = ifmixup.compare("MUTAG", baselines=False, **{**shared, "folds": 2})
+    assert without.study.baselines == ()
+
+
+def test_columns_of_a_table_are_named_in_compare(tmp_path):
+    pytest.importorskip("rdkit")
+    rows = [f"{'C' * (1 + i % 7)}O,{i % 2},{i}" for i in range(24)]
+    path = tmp_path / "table.csv"
+    path.write_text("\n".join(["structure,active,number", *rows]))
+    shared = {"folder": tmp_path / "runs", "engine": Here(), **ONE, "folds": 2}
+    found = ifmixup.compare(str(path), smiles="structure", label="active", **shared)
+    assert found.study.metric == "accuracy"
+    assert found.study.baselines[1].name == "random forest on Morgan fingerprints"
+
+
+def test_a_metric_that_does_not_fit_leaves_nothing_behind(tmp_path):
+    with pytest.raises(InputError, match="does not fit the task"):
+        ifmixup.compare("MUTAG", metric="rmse", folder=tmp_path / "runs", engine=Here(), **ONE)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_an_older_study_has_no_metrics(tmp_path):
+    found = ifmixup.compare("MUTAG", folder=tmp_path, engine=Here(), **ONE)
+    trial = found.study.trials[0]
+    values = trial.to_dict()
+    del values["metrics"]
+    assert type(trial).of(json.loads(json.dumps(values))) == trial
+    assert replace(trial, metrics=(COST.spec(),), keys=()).keys != trial.keys
