@@ -318,6 +318,8 @@ def _in_order(dataset: GraphDataset) -> Iterator[_Row]:
         one.line: (one.text if one.identifier is None else one.identifier, one.reason, {})
         for one in dataset.skipped
     }
-    kept = ((name, graph, {}) for name, graph in zip(dataset.ids, dataset, strict=True))
+    kept: Iterator[_Row] = (
+        (name, graph, {}) for name, graph in zip(dataset.ids, dataset, strict=True)
+    )
     for line in range(1, len(dataset) + len(skipped) + 1):
         yield skipped[line] if line in skipped else next(kept)
