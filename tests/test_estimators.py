@@ -25,6 +25,7 @@ from ifmixup.errors import InputError, InputTypeError
 from ifmixup.estimators import GraphClassifier, GraphRegressor
 from ifmixup.training.settings import Settings
 from own_classes import Net, Noise
+from own_metrics import COST
 from rings import GRAPHS, NAMES, SMALL, ring
 from task_graphs import with_values
 from user_classes import EdgeNet, FrozenNet, LazyNet, MixedNet
@@ -698,3 +699,13 @@ def test_molecules_with_values():
     regressor = GraphRegressor("gcn", epochs=1, random_state=0, model__num_layers=1)
     assert regressor.fit(MOLECULES, range(18)).predict(["CCO"]).shape == (1,)
     assert regressor.predictor_.settings.use_edge_attr is False
+
+
+@pytest.mark.parametrize("metric", ["f1_macro", "f1", COST])
+def test_another_metric_chooses_the_epoch(metric):
+    name = getattr(metric, "name", metric)
+    graphs = list(load("MUTAG"))[:40]
+    model = GraphClassifier(**SMALL, early_stopping=True, metric=metric)
+    assert len(clone(model).fit(graphs).curves_[f"validation_{name}"]) == 3
+    with pytest.raises(InputError, match="does not fit the task 'classes'"):
+        GraphClassifier(**SMALL, metric="rmse").fit(graphs)

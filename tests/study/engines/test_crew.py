@@ -3,13 +3,13 @@
 import os
 import signal
 import sys
-from dataclasses import replace
 from queue import SimpleQueue
 from textwrap import dedent, indent
 
 import pytest
 
 from ifmixup.errors import TrainingError
+from ifmixup.study.engines import local
 from ifmixup.study.engines.local import LocalEngine, WorkerProcess, environment, stop
 
 # Answers at once with a result, but first does what stands in the place of DEED.
@@ -137,11 +137,11 @@ def test_a_watcher_that_raises_ends_the_workers(fake, make_task, mutag, log, chi
     assert not children()
 
 
-def test_an_order_larger_than_a_pipe(fake, make_task, mutag):
+def test_an_order_larger_than_a_pipe(fake, make_task, mutag, monkeypatch):
     fake("assert len(line) > 500_000")
-    spec, fold = make_task(0)
-    large = replace(fold, train=fold.train * 1000)
-    (outcome,) = LocalEngine(1).execute([(spec, large)], mutag)
+    order = local.order  # the user's classes, say, are large
+    monkeypatch.setattr(local, "order", lambda *a, **k: {**order(*a, **k), "more": "x" * 500_000})
+    (outcome,) = LocalEngine(1).execute([make_task(0)], mutag)
     assert outcome.error is None
 
 

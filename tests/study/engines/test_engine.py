@@ -2,14 +2,19 @@ import json
 import math
 import socket
 import sys
+from types import SimpleNamespace
 
 import pytest
+import torch
+from torch_geometric.data import Data
 
 from ifmixup.errors import ComponentError
 from ifmixup.study.engines import engine
-from ifmixup.study.engines.engine import order, outcome, perform
+from ifmixup.study.engines.engine import opened, order, outcome, perform, shared
 from ifmixup.study.record import Record
+from ifmixup.training.packed import pack
 from ifmixup.training.run import RunResult, versions
+from ifmixup.training.run_spec import Fold
 from own_classes import Net, Noise
 from stored_runs import spec
 
@@ -107,3 +112,29 @@ def test_an_error_of_the_users_class_has_the_users_line(make_task, mutag):
     assert "RuntimeError: I will not (test_engine.py, line " in found.error
     task = make_task(0, Exits)
     assert outcome(task[0], perform(order(task, "cpu"), mutag)).error == "SystemExit: enough"
+
+
+def graph():
+    edge_index = torch.tensor([[0, 1], [1, 0]])
+    return Data(x=torch.ones(2, 1), edge_index=edge_index, y=torch.tensor([0]))
+
+
+def test_a_waiting_run_does_not_carry_its_fold():
+    """200,000 graphs and a grid of 144: the fold is stored once, an order names it."""
+    folds = [Fold(0, n, range(n, 180_000), range(180_000, 190_000), range(190_000, 200_000))
+             for n in range(2)]  # fmt: skip
+    specs = [
+        spec(n % 2, split=folds[n % 2].fingerprint, learning_rate=1 / (n + 1)) for n in range(288)
+    ]
+    tasks = [(each, folds[each.fold]) for each in specs]
+    orders = [json.dumps(order(task, "cpu", stored=True)) for task in tasks]
+    assert max(map(len, orders)) < 4000
+    small = SimpleNamespace(to=lambda device: SimpleNamespace(to_dict=dict))
+    found = shared(tasks, small)["folds"]
+    assert len(found) == 2
+    sizes = [getattr(value, "nbytes", 0) for each in found.values() for value in each.values()]
+    assert sum(sizes) < 2 * 4 * 200_001
+    _, opened_folds = opened({"data": pack([graph(), graph()]).to_dict(), "folds": found})
+    again = Fold.of(opened_folds[folds[1].fingerprint])
+    assert again == folds[1]
+    assert again.fingerprint == folds[1].fingerprint

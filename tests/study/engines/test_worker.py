@@ -6,7 +6,7 @@ from queue import SimpleQueue
 import pytest
 import torch
 
-from ifmixup.study.engines.engine import order, outcome
+from ifmixup.study.engines.engine import order, outcome, shared
 from ifmixup.study.engines.local import WorkerProcess, stop
 
 psutil = pytest.importorskip("psutil")
@@ -36,7 +36,7 @@ worker.main(Path(sys.argv[1]))
 @pytest.fixture
 def data_file(tmp_path, mutag):
     path = tmp_path / "data.pt"
-    torch.save(mutag.to_dict(), path)
+    torch.save(shared([], mutag), path)
     return path
 
 

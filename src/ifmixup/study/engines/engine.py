@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import base64
 import socket
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Protocol
+
+import torch
 
 from ifmixup.components import ClassSpec, adopt, find_class, foreign
 from ifmixup.source_code import pickle_classes, unpickle_classes
 from ifmixup.study.record import Record
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run import RunResult, run, versions
-from ifmixup.training.run_spec import Fold, RunSpec
+from ifmixup.training.run_spec import PARTS, Fold, RunSpec
 
 Task = tuple[RunSpec, Fold]
+Folds = Mapping[str, Mapping[str, Any]]  # by fingerprint, as arrays
 Message = dict[str, Any]  # plain values that JSON keeps bit for bit
 
 
@@ -35,6 +38,33 @@ class Watcher:
         """A run has ended, well or not."""
 
 
+class Watchers(Watcher):
+    """Tells several watchers, one after the other."""
+
+    def __init__(self, *several: Watcher) -> None:
+        self.several = several
+
+    def started(self, spec: RunSpec) -> None:
+        """To all."""
+        for each in self.several:
+            each.started(spec)
+
+    def fitting(self, spec: RunSpec, share: float) -> None:
+        """To all."""
+        for each in self.several:
+            each.fitting(spec, share)
+
+    def epoch(self, spec: RunSpec, number: int) -> None:
+        """To all."""
+        for each in self.several:
+            each.epoch(spec, number)
+
+    def finished(self, record: Record) -> None:
+        """To all."""
+        for each in self.several:
+            each.finished(record)
+
+
 class Engine(Protocol):
     """Executes runs; records come as they finish, each run once, in any order."""
 
@@ -45,12 +75,37 @@ class Engine(Protocol):
         ...
 
 
-def order(task: Task, device: str) -> Message:
-    """What a worker is told: the run, its graphs, the user's classes and the device to use."""
+def shared(tasks: Sequence[Task], data: PackedDataset) -> dict[str, Any]:
+    """What all workers read, stored once: the dataset, and every fold by its fingerprint."""
+    folds = {fold.fingerprint: fold for _, fold in tasks}
+    return {
+        "data": data.to(torch.device("cpu")).to_dict(),
+        "folds": {
+            key: {**fold.to_dict(), **{part: fold.indices(part).int() for part in PARTS}}
+            for key, fold in folds.items()
+        },
+    }
+
+
+def opened(values: dict[str, Any]) -> tuple[PackedDataset, Folds]:
+    """The dataset and the folds that :func:`shared` gave."""
+    folds = {
+        key: {name: v.numpy() if isinstance(v, torch.Tensor) else v for name, v in fold.items()}
+        for key, fold in values["folds"].items()
+    }
+    return PackedDataset.of(values["data"]), folds
+
+
+def order(task: Task, device: str, *, stored: bool = False) -> Message:
+    """What a worker is told: the run, its graphs, the user's classes and the device to use.
+
+    Of a fold that is ``stored`` where the worker finds it (:func:`shared`), only the fingerprint:
+    with a million graphs, a fold is megabytes.
+    """
     spec, fold = task
     return {
         "spec": spec.to_dict(),
-        "fold": fold.to_dict(),
+        "fold": fold.fingerprint if stored else fold.to_dict(),
         "device": device,
         "classes": _pickled(spec.model, spec.method, spec.metrics),
     }
@@ -61,6 +116,7 @@ def perform(
     data: PackedDataset,
     each_epoch: Callable[[int], None] | None = None,
     each_fit: Callable[[float], None] | None = None,
+    folds: Folds | None = None,
 ) -> Message:
     """Do what an :func:`order` says; the answer is a result, or the error that was raised."""
     answer: Message = {"host": socket.gethostname(), "versions": versions()}
@@ -72,7 +128,8 @@ def perform(
             classes = unpickle_classes(base64.b64decode(message["classes"]))
             for each, cls in zip(foreigners, classes, strict=True):
                 adopt(each, cls)
-        fold = Fold.of(message["fold"])
+        named = isinstance(message["fold"], str)
+        fold = Fold.of((folds or {})[message["fold"]] if named else message["fold"])
         device = message["device"]
         result = run(spec, data, fold, device=device, each_epoch=each_epoch, each_fit=each_fit)
     except BaseException as error:  # a run may fail in any way, and the next one has to go on

@@ -15,12 +15,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
-from typing import IO, cast
+from typing import IO, Any, cast
 
 import torch
 
 from ifmixup.errors import InputError, StoreError, TrainingError
-from ifmixup.study.engines.engine import Message, Task, Watcher, lost, order, outcome
+from ifmixup.study.engines.engine import Message, Task, Watcher, lost, order, outcome, shared
 from ifmixup.study.record import Record
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run import choose_device
@@ -59,7 +59,7 @@ class LocalEngine:
         """Execute all ``tasks``; closing the iterator ends the workers."""
         if not tasks:
             return
-        with _saved(data) as data_file:
+        with _saved(shared(tasks, data)) as data_file:
             crew = Crew(self, tasks, data_file, watcher or Watcher())
             try:
                 yield from crew.work()
@@ -68,14 +68,14 @@ class LocalEngine:
 
 
 @contextmanager
-def _saved(data: PackedDataset) -> Iterator[Path]:
-    """The dataset in a temporary file, for the workers to map."""
+def _saved(values: dict[str, Any]) -> Iterator[Path]:
+    """The dataset and its folds in a temporary file, for the workers to map."""
     descriptor, name = tempfile.mkstemp(prefix="ifmixup-", suffix=".pt")
     os.close(descriptor)
     path = Path(name)
     try:
         try:
-            torch.save(data.to(torch.device("cpu")).to_dict(), path)
+            torch.save(values, path)
         except (OSError, RuntimeError) as error:
             raise StoreError(
                 f"The dataset cannot be written to {path.parent} for the workers: {error}. "
@@ -132,7 +132,7 @@ class Crew:
         for worker in self.workers:
             if worker.ready and worker.index is None and self.waiting:
                 index = self.waiting.popleft()
-                worker.give(index, order(self.tasks[index], self.engine.device))
+                worker.give(index, order(self.tasks[index], self.engine.device, stored=True))
                 self.watcher.started(self.tasks[index][0])
 
     def _understand(self, worker: WorkerProcess, message: Message) -> Record | None:

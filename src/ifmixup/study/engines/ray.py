@@ -88,8 +88,7 @@ class RayEngine:
             num_cpus=self.needs["CPU"], num_gpus=self.needs["GPU"], max_retries=0
         )
         # Ray's workers read arrays in shared memory, without a copy.
-        values = data.to(torch.device("cpu")).to_dict()
-        shared = ray.put(_converted(values, Tensor, Tensor.numpy))
+        shared = ray.put(_converted(engine.shared(tasks, data), Tensor, Tensor.numpy))
         waiting = deque(range(len(tasks)))
         flying: dict[Any, int] = {}
         begun: set[Any] = set()
@@ -99,7 +98,9 @@ class RayEngine:
                 slots = self._slots(ray)
                 while waiting and len(flying) < AHEAD * slots:
                     index = waiting.popleft()
-                    flying[remote.remote(engine.order(tasks[index], self.device), shared)] = index
+                    flying[
+                        remote.remote(engine.order(tasks[index], self.device, stored=True), shared)
+                    ] = index
                 for reference in islice(flying, slots):
                     if reference not in begun:
                         watcher.started(tasks[flying[reference]][0])
@@ -183,7 +184,8 @@ def _perform(message: Message, arrays: dict[str, Any]) -> Message:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The given NumPy array is not writable")
         values = _converted(arrays, np.ndarray, torch.from_numpy)
-    return engine.perform(message, PackedDataset.of(values))
+    data, folds = engine.opened(values)
+    return engine.perform(message, data, folds=folds)
 
 
 def _converted(values: Any, kind: type, convert: Callable[[Any], Any]) -> Any:

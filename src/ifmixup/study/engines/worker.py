@@ -18,8 +18,7 @@ from typing import TextIO
 
 import torch
 
-from ifmixup.study.engines.engine import Message, perform
-from ifmixup.training.packed import PackedDataset
+from ifmixup.study.engines.engine import Message, opened, perform
 
 SECONDS_BETWEEN_EPOCHS = 0.3  # a display needs no more
 
@@ -33,14 +32,14 @@ def main(data_file: Path) -> None:
     threading.Thread(target=_listen, args=(orders, waiting, data_file), daemon=True).start()
     torch.set_num_threads(1)
     # Mapped, not read: all workers share the same pages of memory.
-    data = PackedDataset.of(torch.load(data_file, mmap=True, weights_only=True))
+    data, folds = opened(torch.load(data_file, mmap=True, weights_only=True))
     # What was printed while modules were imported may have left a line without its end.
     answers.write("\n")
     _say(answers, {"ready": True})
     while True:
         message = json.loads(waiting.get())
         far = _HowFar(answers)
-        _say(answers, perform(message, data, far.epoch, far.fit))
+        _say(answers, perform(message, data, far.epoch, far.fit, folds))
 
 
 class _HowFar:
