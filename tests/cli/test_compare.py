@@ -70,7 +70,8 @@ def test_the_table_the_verdict_and_where_the_results_lie(undisturbed):
     output, found = undisturbed
     assert len(found) == 8
     assert "MUTAG gcn" in output
-    assert "gcn ifmixup on MUTAG (holdout):" in output
+    assert "Best on MUTAG is gcn with" in output
+    assert "ifmixup train MUTAG --model gcn --method" in output
     assert "8 runs and the table in csv, md, tex and json" in output
 
 

@@ -39,7 +39,7 @@ def test_from_python(tmp_path):
         "gcn none", "gcn ifmixup", "gin none", "gin ifmixup",
     ]  # fmt: skip
     assert "ifmixup" in found.table()
-    assert len(found.verdict().splitlines()) == 2
+    assert len(found.verdict().splitlines()) == 3  # two methods, and the two models
     (study,) = load_studies(tmp_path)
     assert study == found.study
     assert study.keys == {record.key for record in found.runs}

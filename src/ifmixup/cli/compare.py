@@ -12,7 +12,7 @@ import tyro
 
 from ifmixup.cli.class_options import split_options
 from ifmixup.cli.config import print_config
-from ifmixup.cli.console import PlainConsole, print_skipped
+from ifmixup.cli.console import PlainConsole, print_answer, print_skipped
 from ifmixup.cli.options import (
     GROUP,
     NO_DEFAULT,
@@ -54,13 +54,15 @@ class CompareOptions:
         grid: paper, or a TOML or YAML file with lists of values by name: the settings and options
             to choose from.
         search: grid runs the whole grid; halving a fraction of it, and is a little optimistic.
+        margin: The largest difference that does not matter, in points (for RMSE and the like in per
+            cent of the baseline's mean): smaller ones are "no difference larger than 1 point".
         name: The name of the study; the results go to ifmixup-runs/NAME.
         folder: Where the results go instead.
         root: Where datasets with names are.
         retry_failed: Run again what failed before.
+        baselines: Measure what a guess without the graphs' structure gets on the same folds.
         dry_run: Print the settings, how many runs there are and how long they take, and stop.
         time_limit: Such as 30m or 2h: run as many folds as fit, each for all models and methods.
-        baselines: Measure what a guess without the graphs' structure gets on the same folds.
         print_config: Print the options as TOML, for --config, and stop.
     """
 
@@ -77,13 +79,14 @@ class CompareOptions:
     split: Annotated[str | None, SPLIT] = None
     grid: Annotated[str | None, NO_DEFAULT] = None
     search: str = "grid"
+    margin: float = 1.0
     name: Annotated[str | None, default("the name of the dataset")] = None
     folder: Annotated[Path | None, NO_DEFAULT] = None
     root: Annotated[Path | None, NO_DEFAULT] = None
     retry_failed: bool = False
+    baselines: bool = True
     dry_run: bool = False
     time_limit: Annotated[str | None, NO_DEFAULT] = None
-    baselines: bool = True
     print_config: bool = False
 
 
@@ -140,13 +143,14 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
             grid=options.grid,
             search=options.search,
             engine=options.engine.make(),
+            margin=options.margin,
             name=options.name,
             folder=options.folder,
             retry_failed=options.retry_failed,
-            dry_run=options.dry_run,
-            time_limit=options.time_limit,
             metric=options.reading.metric,
             baselines=options.baselines,
+            dry_run=options.dry_run,
+            time_limit=options.time_limit,
             config=shareable({"command": "compare", **config}),
             **typed(options.settings),
             **changes,
@@ -157,7 +161,7 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
     if options.dry_run:
         return 0
     console.print(found.rich_table())
-    console.print(found.verdict())
+    print_answer(found, config, console)
     found.save()
     console.print(f"{len(found.runs)} runs and the table in csv, md, tex and json: {found.folder}")
     for record in found.failed:

@@ -23,16 +23,17 @@ from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
 from ifmixup.study.estimate import run_seconds
+from ifmixup.study.examples import save_examples
 from ifmixup.study.graph_free import measure_baselines
 from ifmixup.study.grid import Grid, check_grid, check_names, expand, load_grid, without_set
 from ifmixup.study.halving import NOTE, SEARCHES, halve
+from ifmixup.study.numbers import metric_text
 from ifmixup.study.protocols import needs_validation
 from ifmixup.study.run import Runner, changed_code, check_study, leave_out
 from ifmixup.study.running_means import RunningMeans
 from ifmixup.study.splits import Splits
 from ifmixup.study.store import FILE_NAME, Store
 from ifmixup.study.study import Study, folds_of, load_studies, make_trial, save_studies
-from ifmixup.study.table import metric_text
 from ifmixup.study.time_limit import as_seconds, run_within
 from ifmixup.training.edge_attributes import unread_note
 from ifmixup.training.mapped import is_packed, open_packed
@@ -62,6 +63,7 @@ def compare(
     engine: Engine | None = None,
     workers: int | None = None,
     name: str | None = None,
+    margin: float = 1.0,
     folder: str | os.PathLike[str] | None = None,
     root: str | os.PathLike[str] | None = None,
     smiles: str | None = None,
@@ -109,6 +111,8 @@ def compare(
         engine: Where runs execute; by default worker processes on this machine.
         workers: How many worker processes; by default one per core.
         name: What to call the study; by default the dataset's name.
+        margin: The largest difference that does not matter, in points; in per cent of the
+            baseline's mean for a metric that is not a fraction, such as RMSE.
         folder: Where the results go; by default ``ifmixup-runs/NAME``.
         root: Where the dataset lies.
         smiles: The column of a table that holds SMILES.
@@ -162,6 +166,7 @@ def compare(
         seed=seed,
         grid=load_grid(grid),
         name=name,
+        margin=margin,
         settings=settings,
         changes=changes,
         metric=metric,
@@ -195,6 +200,7 @@ def compare(
             for record in store.get(study.keys).values():
                 means.add(record)
         cut.save_in(place)
+        save_examples(place, data)
         if search == "halving":
             study = halve(study, store, runner.execute)
             runner.means = RunningMeans(study)
@@ -239,6 +245,7 @@ def plan(
     seed: int = 0,
     grid: Grid | None = None,
     name: str | None = None,
+    margin: float = 1.0,
     settings: Settings | None = None,
     changes: dict[str, Any] | None = None,
     metric: Any = None,
@@ -298,15 +305,9 @@ def plan(
             *_notes(data, splits, found_models, found_methods),
         ),
         metrics=shown(metrics, data.task),
+        margin=margin,
         origins=origins,
     )
-
-
-def _origin(origin: str, settings: Settings | None, changes: Mapping[str, Any]) -> str:
-    """Where the settings of a trial come from, in words."""
-    start = origin if settings is None else "those that were given"
-    given = ", ".join(f"{name}={short(value)}" for name, value in changes.items())
-    return f"{start}, with {given} as given" if given else start
 
 
 def metric_notes(data: PackedDataset, metric: str) -> list[str]:
@@ -342,6 +343,13 @@ def _told(study: Study) -> str:
     means = [(each.name, each.mean(metric)) for each in study.baselines]
     told = ", ".join(f"{name} {metric_text(metric, value, value)}" for name, value in means)
     return f"Without the graphs' structure: {told} ({title_of(metric)}{unit})."
+
+
+def _origin(origin: str, settings: Settings | None, changes: Mapping[str, Any]) -> str:
+    """Where the settings of a trial come from, in words."""
+    start = origin if settings is None else "those that were given"
+    given = ", ".join(f"{name}={short(value)}" for name, value in changes.items())
+    return f"{start}, with {given} as given" if given else start
 
 
 def _optional(methods: Any) -> set[str]:

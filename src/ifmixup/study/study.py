@@ -35,6 +35,7 @@ MAX_BYTES = 200_000_000
 _LATER: dict[str, Any] = {
     "metrics": [],
     "baselines": [],
+    "margin": 1.0,
     "origins": {},
 }  # that an older study.json has not
 
@@ -163,6 +164,8 @@ class Study:
         config: The resolved options of the command that made it.
         metrics: Every metric that is shown; the first is ``metric``.
         baselines: What guesses without the graphs' structure get on the same folds.
+        margin: The largest difference that does not matter, in points, or in per cent of the
+            baseline's mean for a metric that is not a fraction.
         origins: By the name of a trial, where its settings come from, in words.
     """
 
@@ -174,9 +177,12 @@ class Study:
     config: Mapping[str, Any] = field(default_factory=dict, compare=False)
     metrics: tuple[str, ...] = ()
     baselines: tuple[Baseline, ...] = field(default=(), compare=False)
+    margin: float = 1.0
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
+        if not 0 <= self.margin < math.inf:
+            raise InputError(f"The margin must be a number of at least 0; got {self.margin}.")
         object.__setattr__(self, "metrics", tuple(dict.fromkeys((self.metric, *self.metrics))))
         for spec in {spec for trial in self.trials for spec in trial.metrics}:
             note_spec(spec)
