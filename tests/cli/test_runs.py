@@ -154,3 +154,20 @@ def test_the_studies_of_a_folder_stand_above_its_runs(tmp_path, capsys):
     assert main(["runs", str(tmp_path)]) == 0
     rows = [line.split()[-3:] for line in capsys.readouterr().out.splitlines()]
     assert ["1", "4", "0"] in rows
+
+
+def test_what_a_grid_chose(tmp_path, capsys):
+    study = study_of(grid={"num_layers": [3, 5]})
+
+    def measure(run, validated):
+        layers = dict(run.model.options)["num_layers"]
+        better = (layers == 5) == (run.fold == 2)
+        return result((0.5, 0.6), validation=(0.1, 0.9 if better else 0.2))
+
+    with Store(tmp_path) as store:
+        store.merge(records_of(study, measure).values())
+    save_studies(tmp_path, [study])
+    assert runs(tmp_path) == 0
+    assert "  MUTAG gcn ifmixup (holdout) chose num_layers 3 on 4 folds, 5 on 1.\n" in (
+        capsys.readouterr().out
+    )

@@ -15,6 +15,7 @@ from ifmixup.safe_io import printable
 
 if TYPE_CHECKING:
     from ifmixup.study.store import Store
+    from ifmixup.study.study import Study
 
 _NAMES = ("dataset", "model", "method")
 _METRICS = ("roc_auc", "average_precision", "accuracy", "mae")  # the first that all runs have
@@ -95,8 +96,22 @@ def runs(
                     f"Study {printable(study.title)}: {count} trial{'s' if count != 1 else ''}, "
                     f"{len(study.keys & done)} of {len(study.keys)} runs done."
                 )
+                _print_chosen(study, store, console)
             _print_runs(rows, console)
     return 0 if complete else 1
+
+
+def _print_chosen(study: Study, store: Store, console: PlainConsole) -> None:
+    """What was chosen of a grid, for each trial that has one."""
+    from ifmixup.study.rows import compare_trials
+
+    if all(len(trial.candidates) == 1 for trial in study.trials):
+        return
+    for row in compare_trials(study, store.get(sorted(study.keys))):
+        chosen = row.chosen_text()
+        if chosen:
+            name = f"{row.trial.dataset} {row.trial.name} ({row.trial.protocol})"
+            console.print(f"  {printable(name)} chose {printable(chosen, None)}.")
 
 
 def _import(folder: Path, source: Path, console: PlainConsole) -> bool:
