@@ -25,6 +25,7 @@ from ifmixup.errors import InputError, InputTypeError
 from ifmixup.estimators import GraphClassifier, GraphRegressor
 from ifmixup.training.settings import Settings
 from own_classes import Net, Noise
+from own_metrics import COST
 from rings import GRAPHS, NAMES, SMALL, ring
 from task_graphs import with_values
 from user_classes import EdgeNet, FrozenNet, LazyNet, MixedNet
@@ -666,3 +667,13 @@ def test_splits_that_fit_cannot_use():
         GraphClassifier(**SMALL).fit(GRAPHS, split=two)
     with pytest.raises(InputError, match="has no SMILES"):
         GraphRegressor(**SMALL).fit(GRAPHS, split="scaffold")
+
+
+@pytest.mark.parametrize("metric", ["f1_macro", "f1", COST])
+def test_another_metric_chooses_the_epoch(metric):
+    name = getattr(metric, "name", metric)
+    graphs = list(load("MUTAG"))[:40]
+    model = GraphClassifier(**SMALL, early_stopping=True, metric=metric)
+    assert len(clone(model).fit(graphs).curves_[f"validation_{name}"]) == 3
+    with pytest.raises(InputError, match="does not fit the task 'classes'"):
+        GraphClassifier(**SMALL, metric="rmse").fit(graphs)

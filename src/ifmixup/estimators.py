@@ -29,9 +29,11 @@ from ifmixup.prediction.predictor import Predictor
 from ifmixup.study.choose_split import Split, choose_splits
 from ifmixup.training.edge_attributes import asks_for_edge_attr
 from ifmixup.training.fit import Told, epoch_bar, train
+from ifmixup.training.metric import resolve_metrics
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.run_spec import PARTS
 from ifmixup.training.settings import Settings, setting_types
+from ifmixup.training.task import is_ours
 
 E = TypeVar("E", bound="GraphEstimator")
 _PREFIXES = ("model__", "method__")
@@ -47,6 +49,7 @@ class GraphEstimator(BaseEstimator):
     early_stopping: bool
     validation_fraction: float
     patience: int
+    metric: Any
     random_state: int | np.random.RandomState | None
     device: str
     progress: bool
@@ -70,6 +73,7 @@ class GraphEstimator(BaseEstimator):
         early_stopping: bool = False,
         validation_fraction: float = 0.1,
         patience: int = 50,
+        metric: Any = None,
         random_state: int | np.random.RandomState | None = None,
         device: str = "auto",
         progress: bool = False,
@@ -130,6 +134,9 @@ class GraphEstimator(BaseEstimator):
         # One number seeds the run, whatever kind of state was given.
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         data = _packed(graphs, targets, task, edge_attr=bool(settings.use_edge_attr))
+        metrics = resolve_metrics(self.metric, data)
+        if is_ours(metrics[0]):
+            data = replace(data, metric=metrics[0].name)
         if split is None:
             kept, held_out = self._hold_out(targets, task, seed)
         else:
@@ -145,6 +152,7 @@ class GraphEstimator(BaseEstimator):
                 patience=self.patience if self.early_stopping else None,
                 seed=seed,
                 device=self.device,
+                metrics=metrics,
                 **told,
             )
         self.n_features_in_ = 1 if graphs[0].x.dim() == 1 else int(graphs[0].x.size(1))
@@ -245,6 +253,10 @@ class GraphClassifier(_TakesGraphs, ClassifierMixin, GraphEstimator):
             epoch that is best on them. The model is not trained on that part.
         validation_fraction: The fraction that is held out for early stopping.
         patience: Stop after so many epochs without a better one (early stopping).
+        metric: What chooses the epoch (early stopping): a name such as ``"f1_macro"`` or
+            ``"rmse"``, one of scikit-learn's scorers, or an :class:`ifmixup.Metric`; by default
+            accuracy, or MAE for values. Where one class holds more than 80 % of the graphs it is
+            ROC-AUC, of more than two classes balanced accuracy.
         random_state: A number for the same result each time; None draws from NumPy's global state.
         device: ``auto`` takes a GPU where there is one; or ``cpu``, ``cuda``, ``mps``.
         progress: Whether to show a progress bar while fitting.
@@ -256,7 +268,7 @@ class GraphClassifier(_TakesGraphs, ClassifierMixin, GraphEstimator):
         n_features_in_: The width of ``x`` in the graphs that ``fit`` saw.
         n_iter_: The number of epochs trained.
         curves_: One value per epoch: ``train_loss``, and with early stopping
-            ``validation_accuracy`` and ``validation_loss``.
+            ``validation_accuracy``, or what the metric is called, and ``validation_loss``.
         predictor_: The trained model, as a :class:`~ifmixup.prediction.predictor.Predictor`.
         split_: The indices of the train, validation and test graphs, where a split was given.
 

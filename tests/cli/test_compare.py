@@ -13,6 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from engine_here import Here
 from ifmixup.cli import main
 from ifmixup.errors import StoreError
 from ifmixup.study.store import Store
@@ -69,7 +70,8 @@ def test_the_table_the_verdict_and_where_the_results_lie(undisturbed):
     output, found = undisturbed
     assert len(found) == 8
     assert "MUTAG gcn" in output
-    assert "gcn ifmixup on MUTAG (holdout):" in output
+    assert "Best on MUTAG is gcn with" in output
+    assert "ifmixup train MUTAG --model gcn --method" in output
     assert "8 runs and the table in csv, md, tex and json" in output
 
 
@@ -127,6 +129,10 @@ def test_print_config_can_be_read_back(tmp_path, capsys):
     path.write_text(printed)
     assert main(["compare", "MUTAG", "--config", str(path), "--folds", "5", "--print-config"]) == 0
     assert capsys.readouterr().out == printed.replace("folds = 10", "folds = 5")
+    # what was not typed is there too, with its origin, where it is the same for all
+    assert printed.startswith("# Settings of gcn: recommended for MUTAG and GCN.\n")
+    assert "# Not the same for all, so not set below: jk (gcn last, gin sum).\n" in printed
+    assert "learning_rate = 0.01\n" in printed
     assert 'models = ["gcn", "gin"]' in printed
     assert "num_layers = 3" in printed
     assert "coalesce = false" in printed
@@ -256,8 +262,11 @@ def test_skipped_lines_are_named(tmp_path, monkeypatch, capsys):
 
 @pytest.fixture
 def molecules(tmp_path, monkeypatch):
-    """A table of molecules with a column of parts, and a file with one split."""
+    """A table of molecules with a column of parts, and a file with one split; runs in here."""
     monkeypatch.chdir(tmp_path)
+    engine = Here()
+    engine.workers = 2
+    monkeypatch.setattr("ifmixup.cli.options.EngineOptions.make", lambda options: engine)
     rings = ("c1ccccc1", "c1ccncc1", "C1CCCCC1", "C1CCCC1", "c1ccoc1")
     rows = [f"{rest}{ring}" for ring in rings for rest in ("C", "O", "N", "CC")]
     part = ["train"] * 12 + ["val"] * 4 + ["test"] * 4
@@ -288,3 +297,38 @@ def test_scaffold_folds(molecules, capsys):
     assert "Did you mean 'scaffold'?" in capsys.readouterr().err
     assert main([*molecules, "--split", "column:part"]) == 2
     assert "m.csv has no column 'part'. Its columns: smiles, label" in capsys.readouterr().err
+
+
+def test_a_dry_run_says_how_long_and_leaves_nothing(molecules, capsys):
+    words = [*molecules, "--models", "gcn", "gin", "--split", "scaffold", "--folds", "2"]
+    assert main([*words, "--dry-run"]) == 0
+    printed = capsys.readouterr()
+    assert "Settings of gcn (the defaults, with epochs=1, hidden_channels=8" in printed.out
+    assert re.search(r"4 runs to do; about \d+ s with 2 workers; the longest are", printed.out)
+    assert not Path("out").exists()
+    assert main(words) == 0
+    said = capsys.readouterr().err  # before the runs, the same
+    assert said.startswith("Settings of gcn (the defaults, with epochs=1")
+    assert "4 runs to do; about" in said
+    assert main([*words, "--dry-run"]) == 0
+    assert "Nothing to do: all 4 runs are there already." in capsys.readouterr().out
+
+
+def test_a_time_limit(molecules, capsys):
+    words = [*molecules, "--split", "scaffold", "--folds", "2"]
+    assert main([*words, "--time-limit", "1h"]) == 0
+    assert "2 runs and the table" in capsys.readouterr().out
+    assert main([*words, "--time-limit", "soon"]) == 2
+    assert "must be a time such as 90s, 30m" in capsys.readouterr().err
+    longer = [*words, "--epochs", "100000", "--folder", "long", "--time-limit", "20s"]
+    assert main(longer) == 2
+    assert "One fold of all models and methods takes about" in capsys.readouterr().err
+
+
+def test_leaks_are_said_before_the_runs(molecules, capsys):
+    path = Path("m.csv")
+    path.write_text(path.read_text() + "Cc1ccccc1,0,test\n")
+    assert main([*molecules, "--split", "column:split", "--dry-run"]) == 0
+    out = capsys.readouterr().out
+    assert "Leak: 1 of 5 test graphs (20.0 %, over one split)" in out
+    assert "One fold shows no spread" in out

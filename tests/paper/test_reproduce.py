@@ -8,7 +8,6 @@ from ifmixup.errors import InputError
 from ifmixup.paper.reproduce import (
     SCALES,
     Scale,
-    estimate,
     experiment_of,
     joined,
     packed,
@@ -16,6 +15,7 @@ from ifmixup.paper.reproduce import (
     reproduce,
     scale_of,
 )
+from ifmixup.study.estimate import estimate
 from ifmixup.study.run import Runner
 from ifmixup.study.store import Store
 from ifmixup.study.study import load_studies

@@ -1,10 +1,12 @@
 """The printed table, the data frame, the saved tables and the report's page say the same."""
 
 import csv
+import html
 import json
 import math
 import random
 import tempfile
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,17 +14,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ifmixup.paper.tables import effects
+from ifmixup.paper.tables import effects, score_title
 from ifmixup.report.charts import paired_dots
 from ifmixup.report.report import page, report, save_tables
 from ifmixup.report.studies import gather
 from ifmixup.report.tables import study_section, summary
+from ifmixup.study.baselines import Baseline
 from ifmixup.study.comparison import Comparison
+from ifmixup.study.numbers import INTERVAL
 from ifmixup.study.statistics import HELPS, HURTS, INCONCLUSIVE
 from ifmixup.study.store import Store
 from ifmixup.study.study import save_studies
-from ifmixup.study.table import metric_text
-from ifmixup.training.task import is_fraction
+from ifmixup.training.task import is_fraction, signed, title_of
 from stored_runs import records_of, result, study_of
 
 pytest.importorskip("plotly")
@@ -87,6 +90,16 @@ def stores(draw):
         metric=metric,
         notes=("A note.",),
     )
+    guesses = draw(st.sampled_from([(), (0.1,), (0.3, 0.9)]))
+    study = replace(
+        study,
+        baselines=tuple(
+            Baseline(f"guess {i}", dataset, {metric: tuple((*p, value) for p in trial.pairs)})
+            for trial in study.trials[:1]
+            for dataset in study.datasets
+            for i, value in enumerate(guesses)
+        ),
+    )
     chance = random.Random(draw(st.integers(0, 2**32)))
     steps = draw(st.sampled_from([2, 20, 10**6]))  # few different values tie
     missing, undefined = draw(st.sampled_from([0, 0.1, 0.6])), draw(st.sampled_from([0, 0.05]))
@@ -110,35 +123,55 @@ def stores(draw):
     return study, records_of(study, measure)
 
 
-def texts(figures):
-    """What a table must say of the figures of a trial."""
-    metric, mean = figures["metric"], figures["mean"]
-
-    def text(name, *, sign=False):
-        number = math.nan if figures[name] is None else figures[name]
-        return metric_text(metric, number, math.nan if mean is None else mean, sign=sign)
-
-    spread = "" if figures["std_folds"] is None else f" ± {text('std_folds')}"
-    found = {
-        "ours": f"{text('mean')}{spread}{'*' if figures['optimistic'] else ''}",
-        "last epoch": text("last"),
-        "runs x epochs": f"{figures['runs']} × {figures['epochs']}",
-        "to baseline [95 %]": "",
-        "verdict": figures["verdict"] or "",
-    }
-    if figures["verdict"] is not None:
-        low, high = text("low", sign=True), text("high", sign=True)
-        ends = "[–]" if figures["low"] is None else f"[{low}, {high}]"
-        found["to baseline [95 %]"] = f"{text('difference', sign=True)} {ends}"
-    return found
-
-
 def cells(markdown):
     """The cells of a table in Markdown, without what makes them bold and escapes them."""
     lines = [line for line in markdown.splitlines() if line.startswith("|")]
     plain = [line.replace("**", "").replace("\\", "").strip("| ") for line in lines]
     head, _, *rows = [[cell.strip() for cell in line.split(" | ")] for line in plain]
     return [dict(zip(head, row, strict=False)) for row in rows]
+
+
+def texts(row, found):
+    """What a table must say of a trial, by column."""
+    return {
+        score_title(found): row.score_text(),
+        **{title_of(metric): row.other_text(metric) for metric in found.beside},
+        "last epoch": row.text(row.reading.last_mean),
+        "runs x epochs": f"{row.reading.runs} × {row.trial.epochs}",
+        f"to baseline {INTERVAL}": row.difference_text(),
+        "verdict": row.verdict or "",
+        "chosen": row.chosen_text(),
+    }
+
+
+def known(value):
+    return None if value is None or not math.isfinite(value) else value
+
+
+def check_answer(printed, read):
+    """The answer says what the table says, and the report says the same answer."""
+    said = printed.answer()
+    assert read.answer() == said
+    assert html.escape(said.partition("\n")[0]) in printed._repr_html_()
+    protocols = printed.study.protocols
+    protocol = "holdout" if "holdout" in protocols else protocols[0]
+    rows = [row for row in printed.rows if row.trial.protocol == protocol]
+    if not rows or len(printed.study.datasets) > 1:
+        return
+    best = max(rows, key=lambda row: row.score)
+    assert best.best or math.isinf(best.score)
+    assert best.score_text() in said or math.isinf(best.score)
+    verdicts = {row.verdict for row in rows if row.verdict}
+    assert ("Augmentation helps" in said) == (HELPS in verdicts)
+    assert all(verdict in said for verdict in verdicts)
+    for row in rows:
+        if row.verdict in (HELPS, HURTS):
+            assert f"{row.label} {row.difference_text()}" in said
+    guesses = [guess.baseline.mean(best.metric) for guess in printed.baselines]
+    if guesses and not math.isinf(best.score):
+        score = max(signed(value, best.metric) for value in guesses)
+        none_beats = said.startswith("No model beats ")
+        assert none_beats == (best.score <= score)
 
 
 def check(study, records, folder):
@@ -173,15 +206,18 @@ def check(study, records, folder):
     read = Reader(page("t", "", whole + sections))
     on_page = read.studies()
     by_name = {}
-    for each in figures:
+    for guess, each in zip(printed.baselines, figures, strict=False):
+        cell = on_page.pop((0, f"{each['dataset']}, graph-free", each["name"], ""))
+        assert cell[score_title(printed)] == guess.score_text()
+        assert guess.baseline.mean(each["metric"]) == each["mean"]
+    for row, each in zip(printed.rows, figures[len(printed.baselines) :], strict=True):
         group = f"{each['dataset']}, {each['protocol']}"
         by_name[each["dataset"], each["protocol"], each["name"]] = each
         cell = on_page.pop((0, group, each["model"], each["method"]))
-        expected = texts(each)
-        (ours,) = [text for name, text in cell.items() if name.startswith("ours")]
-        assert ours == expected["ours"]
-        for name in ("last epoch", "runs x epochs", "to baseline [95 %]", "verdict"):
-            assert cell.get(name, "") == expected[name]
+        for name, text in texts(row, printed).items():
+            assert cell.get(name, "") == text
+        assert (each["verdict"], each["adjusted_p"]) == (row.verdict, known(row.adjusted_p))
+        assert each["mean"] == known(row.reading.mean)
     assert all(
         "not run" in cell.values() for cell in on_page.values()
     )  # trials without a finished run, and no others
@@ -189,18 +225,19 @@ def check(study, records, folder):
     said = [line for line in printed.verdict().splitlines() if line != "A note."]
     hidden = str(folder), folder.name  # a page does not tell where a folder is
     told = [line.replace(*hidden) for line in said]
-    assert read.verdicts == (told if compared or printed.failed else [])
+    assert read.verdicts == (told if compared or printed.models or printed.failed else [])
 
+    score = score_title(printed)
     for in_report, in_print in zip(
-        [row for row in cells(report_table.read_text()) if row["ours"] != "not run"],
+        [row for row in cells(report_table.read_text()) if row[score] != "not run"],
         cells(saved[".md"]),
         strict=True,
     ):
-        title = next(name for name in in_print if name.endswith("± folds"))
-        assert in_report["ours"] == in_print[title]
-        assert in_report["last epoch"] == in_print["last epoch"]
-        assert in_report.get("verdict", "") == in_print["verdict"]
-        assert in_report.get("to baseline [95 %]", "") == in_print["difference [95 %]"]
+        for name in (score, "last epoch", "verdict", "chosen"):
+            assert in_report.get(name, "") == in_print.get(name, "")
+        interval = in_report.get(f"to baseline {INTERVAL}", "")
+        assert interval == in_print.get(f"difference {INTERVAL}", "")
+    check_answer(printed, shown.comparison)
 
     for effect in effects(shown.comparison.rows):
         mine = [
@@ -277,7 +314,7 @@ def test_two_studies_in_one_folder_stay_two(tmp_path):
     (path,) = report([tmp_path], tmp_path / "r.html")
     found = Reader(path.read_text(encoding="utf-8")).studies()
     ours = {
-        key: next(text for name, text in cell.items() if name.startswith("ours"))
+        key: next(text for name, text in cell.items() if name.endswith("± folds"))
         for key, cell in found.items()
     }
     assert ours == {

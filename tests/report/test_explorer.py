@@ -2,11 +2,15 @@ import json
 import re
 
 import pytest
+import torch
+from torch_geometric.data import Data
 
 from ifmixup import mix
+from ifmixup.data import load
 from ifmixup.errors import MissingExtraError
 from ifmixup.report import explorer as module
 from ifmixup.report.explorer import STEPS, explorer
+from ifmixup.study.examples import Examples
 
 pytest.importorskip("networkx")
 pytest.importorskip("matplotlib")
@@ -17,9 +21,15 @@ def states_of(section):
     return json.loads(re.search(r'id="explorer-data">(.*?)</script>', html)[1])
 
 
+def mutag():
+    graphs = load("MUTAG")
+    pair = [Data(x=graphs[i].x, edge_index=graphs[i].edge_index) for i in (4, 87)]
+    return Examples("MUTAG", "d" * 24, (4, 87), tuple(pair))
+
+
 @pytest.fixture(scope="module")
 def section():
-    return explorer()
+    return explorer(mutag())
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +42,7 @@ def test_a_slider_that_keys_can_move(section):
     assert '<input type="range" id="explorer-lam"' in html
     assert html.count('class="plot"') == 3
     assert 'aria-live="polite"' in html
-    assert "bond of A" in html
+    assert "edge of A" in html
     assert "no such guarantee: run <code>ifmixup audit</code>" in html  # no more than is true
 
 
@@ -41,7 +51,7 @@ def test_without_the_packages_that_draw(monkeypatch):
         raise MissingExtraError(f"{name} needs ifmixup[{extra}]")
 
     monkeypatch.setattr(module, "import_extra", missing)
-    (html,) = explorer().parts
+    (html,) = explorer(mutag()).parts
     assert "Not drawn. networkx needs ifmixup[plot]" in html
 
 
@@ -79,6 +89,20 @@ def test_nodes_fade_with_the_node_weight_of_the_mixed_graph(monkeypatch):
         return mixed.update({"node_weight": weight})
 
     monkeypatch.setattr("ifmixup.report.draw.pair.mix", without_node_0)
-    colours = states_of(explorer())["mixed"][STEPS // 2][4]["marker"]["color"]
+    colours = states_of(explorer(mutag()))["mixed"][STEPS // 2][4]["marker"]["color"]
     assert colours[0] == "#ffffff"
     assert "#ffffff" not in colours[1:]
+
+
+def test_the_users_own_graphs(section):
+    def ring(n, width):
+        at = torch.arange(n)
+        edges = torch.stack([torch.cat([at, (at + 1) % n]), torch.cat([(at + 1) % n, at])])
+        return Data(x=torch.rand(n, width), edge_index=edges)
+
+    graphs = ring(9, 3), ring(5, 3)
+    (html,) = explorer(Examples("<b>mine.csv", "d" * 24, (7, 2), graphs)).parts
+    assert "Graphs 7 (A) and 2 (B) of &lt;b&gt;mine.csv" in html
+    assert "Nodes with the same features have the same colour; there are 14." in html
+    assert "MUTAG" not in html
+    assert explorer(None) is None

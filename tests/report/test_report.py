@@ -38,7 +38,7 @@ def test_files(tmp_path):
     names = {path.name for path in written}
     assert {"r.html", "mine.md", "mine.tex"} <= names
     for kind in ("accuracy", "paired", "curves"):
-        assert {f"mine-{kind}.png", f"mine-{kind}.svg"} <= names
+        assert {f"mine-{kind}.pdf", f"mine-{kind}.svg"} <= names
     assert not list(tmp_path.rglob(".*"))
 
 
@@ -151,5 +151,5 @@ def test_untrusted_text_stays_text(made, reader):
 def test_the_head(made):
     assert "<title>&lt;/script&gt;" in made
     assert 'name="viewport"' in made
-    assert '<p class="lead">2 runs &lt;b&gt;</p>' in made
+    assert "2 runs &lt;b&gt;" in made
     assert "<title>report</title>" in page("", "", [])

@@ -39,7 +39,7 @@ def test_from_python(tmp_path):
         "gcn none", "gcn ifmixup", "gin none", "gin ifmixup",
     ]  # fmt: skip
     assert "ifmixup" in found.table()
-    assert len(found.verdict().splitlines()) == 2
+    assert len(found.verdict().splitlines()) == 3  # two methods, and the two models
     (study,) = load_studies(tmp_path)
     assert study == found.study
     assert study.keys == {record.key for record in found.runs}
@@ -607,6 +607,24 @@ def test_workers_and_a_dataset_that_was_loaded(tmp_path, table):
     assert len(found.runs) == 1
     with pytest.raises(InputError, match=r"loaded without its column 'lab'.*columns=\['lab'\]"):
         ifmixup.compare(loaded, split="group:lab", **options)
+
+
+def test_a_dry_run_in_python(tmp_path, capsys):
+    found = ifmixup.compare("MUTAG", folder=tmp_path / "out", dry_run=True, **TINY)
+    assert "6 runs to do; about" in capsys.readouterr().out
+    assert found.runs == []
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_time_limit_in_python(tmp_path):
+    engine = Here()
+    found = ifmixup.compare("MUTAG", folder=tmp_path, engine=engine, time_limit="1h", **TINY)
+    assert [spec.fold for spec in engine.ran] == [0, 0, 1, 1, 2, 2]
+    assert found.study.notes == ()
+    with pytest.raises(InputError, match="goes with search='grid'"):
+        ifmixup.compare(
+            "MUTAG", folder=tmp_path, time_limit=60, grid={"dropout": [0.1]}, search="halving"
+        )
 
 
 def test_leaks_are_a_note_of_the_study(tmp_path):

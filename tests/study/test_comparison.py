@@ -73,7 +73,7 @@ def test_without_none_the_first_method_is_the_baseline():
     found = Comparison(study, list(records_of(study, measured).values()))
     assert [row.trial.against for row in found.rows] == [None, "gcn drop_edge"]
     assert found.rows[1].difference.mean == pytest.approx(0.10)
-    assert "drop_edge [95 %]" in found.table()
+    assert "drop_edge [95 %, Holm]" in found.table()
 
 
 def test_a_trial_without_runs_has_no_row():
@@ -160,15 +160,17 @@ def test_records_of_other_runs_make_no_difference():
 def test_on_the_terminal():
     assert printed(comparison(without=("drop_edge", 0))) == [
         "           accuracy     last  difference to",
-        "method     ± folds     epoch  none [95 %]          verdict",
+        "method     ± folds     epoch  none [95 %, Holm]    verdict",
         "─" * 63,
         "MUTAG gcn  holdout",
         "none       75.0 ± 4.1   75.0",
         "ifmixup    85.0 ± 4.4   85.0  +10.0 [+8.3, +11.7]  helps",
         "drop_edge  76.0 ± 5.5   76.0  −0.3 [−4.9, +4.4]    too few runs",
         "Accuracy in %, differences in points.",
-        "MUTAG gcn drop_edge (holdout): 1 of 5 runs are missing or",
-        "failed and are not in these numbers.",
+        "Each interval has the level of its step in Holm's correction, 95 % or more: it",
+        "leaves out zero where the Holm-adjusted p is below 0.05.",
+        "MUTAG gcn drop_edge (holdout): 1 of 5 runs are missing or failed and are not in",
+        "these numbers.",
     ]
     lines = printed(comparison(protocols=("paper",)))
     assert lines[4].startswith("none       75.0 ± 4.1*")
@@ -197,7 +199,7 @@ def test_names_are_not_read_as_markup():
     found = Comparison(study, list(records.values()))
     text = found.table()
     assert "[bold]D gcn" in text
-    assert "[red]x y[red] [95 %]" in text  # the baseline, whole
+    assert "[red]x y[red] [95 %, Holm]" in text  # the baseline, whole
     assert "<td>[red]x y[red]</td>" in found._repr_html_()
 
 
@@ -205,7 +207,7 @@ def test_a_notebook_shows_a_table_that_is_escaped():
     study = study_of(methods=("none",), datasets=("<script>",), notes=("a < b",))
     found = Comparison(study, list(records_of(study, measured).values()))._repr_html_()
     assert "<td>&lt;script&gt;</td>" in found
-    assert "<p>a &lt; b</p>" in found
+    assert "<small>a &lt; b</small>" in found
     assert "<script>" not in found
 
 
@@ -241,7 +243,7 @@ def test_every_format(tmp_path):
     assert "| **85.0 ± 4.4** |" in found.table("markdown")
     assert r"\toprule" in found.table("latex")
     assert "MUTAG gcn" in found.table()
-    assert str(found) == f"{found.table()}\n{found.verdict()}"
+    assert str(found) == found.table()
     with pytest.raises(InputError, match=r"Unknown format 'latx'. Did you mean 'latex'"):
         found.table("latx")
 

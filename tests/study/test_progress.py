@@ -4,7 +4,8 @@ import pytest
 
 from ifmixup.study.progress import Progress, duration
 from ifmixup.study.record import Record
-from stored_runs import done, failed, spec
+from ifmixup.study.running_means import RunningMeans
+from stored_runs import done, failed, record, result, spec, study_of
 
 
 class Clock:
@@ -80,6 +81,29 @@ def test_failed_runs_are_counted(clock):
     file = io.StringIO()
     watch(Progress(4, file=file, clock=clock), clock, [failed(0), done(1), done(2), done(3)], 1)
     assert file.getvalue().splitlines()[-1] == "3/4 runs done, 1 failed, took 4 s"
+
+
+def test_means_over_folds_are_shown_and_nothing_of_a_single_fold(clock):
+    study = study_of(("gcn",), ("none", "ifmixup"), folds=4)
+    runs = [record(run, result([0.5, 0.75], validation=[0.1, 0.9])) for run in study.specs()]
+    file = io.StringIO()
+    watch(Progress(8, file=file, clock=clock, means=RunningMeans(study)), clock, runs, 40)
+    lines = file.getvalue().splitlines()
+    assert lines[3] == "3/8 runs done, 3 min 20 s left"  # one has two folds, the other has one
+    assert lines[4] == (
+        "4/8 runs done, 2 min 40 s left; means over 2 folds: gcn none 75.0, gcn ifmixup 75.0"
+    )
+
+
+def test_a_narrow_terminal_folds_long_lines(clock, monkeypatch):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "60")
+    study = study_of(("gcn", "gin"), ("none", "ifmixup"), folds=2)
+    file = io.StringIO()
+    file.isatty = lambda: True
+    runs = [record(run, result([0.5, 0.75], validation=[0.1, 0.9])) for run in study.specs()]
+    watch(Progress(8, file=file, clock=clock, means=RunningMeans(study)), clock, runs[:8], 1)
+    assert "…" not in file.getvalue()
 
 
 def test_a_study_that_is_stopped(clock):

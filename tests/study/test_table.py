@@ -1,84 +1,11 @@
-import math
+import io
+import shutil
+import subprocess
 
 import pytest
+from rich.console import Console
 
-from ifmixup.study.statistics import Difference
-from ifmixup.study.table import Table, difference_text, metric_text, number, percent
-
-NAN = math.nan
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.894, "89.4"),
-        (0.89449, "89.4"),
-        (0.89451, "89.5"),
-        (0.8935, "89.4"),  # halves to the even digit, whatever binary makes of them
-        (0.8945, "89.4"),
-        (0.9995, "100.0"),
-        (0.99949, "99.9"),
-        (1.0, "100.0"),
-        (0.0, "0.0"),
-        (1e-9, "0.0"),
-        (-1e-9, "0.0"),
-        (-0.0111, "−1.1"),
-        (NAN, "–"),
-        (math.inf, "–"),
-    ],
-)
-def test_percent(value, text):
-    assert percent(value) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "text"), [(0.008, "+0.8"), (-0.008, "−0.8"), (0.0004, "0.0"), (-0.0004, "0.0")]
-)
-def test_percent_with_sign(value, text):
-    assert percent(value, sign=True) == text
-
-
-@pytest.mark.parametrize(
-    ("value", "size", "text"),
-    [
-        (0.5, 0.5, "0.500"),
-        (8.745, 8.745, "8.74"),
-        (-0.00894, 8.7, "−0.01"),
-        (-0.00094, 8.7, "0.00"),
-        (0.001234, 0.001234, "0.00123"),
-        (123.4, 123.4, "123"),
-        (12345.6, 12345.6, "12346"),
-        (0.4, 12345.6, "0"),
-        (0.25, 0.0, "0.25"),
-        (0.25, NAN, "0.25"),
-        (NAN, 1.0, "–"),
-    ],
-)
-def test_numbers(value, size, text):
-    assert number(value, size) == text
-
-
-def test_a_number_with_its_sign():
-    assert number(0.3, 1.5, sign=True) == "+0.30"
-    assert number(-0.3, 1.5, sign=True) == "−0.30"
-    assert number(0.0, 1.5, sign=True) == "0.00"
-
-
-def test_a_difference_and_its_interval():
-    def text(*values):
-        return difference_text(Difference(*values))
-
-    assert text(0.008, -0.011, 0.027, 0.3, 10) == "+0.8 [−1.1, +2.7]"
-    assert text(-0.008, -0.011, -0.005, 0.3, 10) == "−0.8 [−1.1, −0.5]"
-    assert text(0.05, NAN, NAN, 0.25, 3) == "+5.0 [–]"
-    assert text(NAN, NAN, NAN, NAN, 0) == "– [–]"
-
-
-def test_an_error_is_in_its_own_units():
-    assert metric_text("mae", 1.5, 1.5) == "1.50"
-    assert metric_text("roc_auc", 0.894, 0.894) == "89.4"
-    found = Difference(-0.3, -0.5, -0.1, 0.01, 10)
-    assert difference_text(found, "mae", 1.5) == "−0.30 [−0.50, −0.10]"
+from ifmixup.study.table import Table, TerminalRow, TerminalTable
 
 
 def test_markdown_has_names_to_the_left_and_numbers_to_the_right():
@@ -115,24 +42,117 @@ def test_markdown_with_everything():
 
 def test_latex():
     table = Table(
-        ("dataset", "accuracy ± folds", "difference [95 %]"),
-        [(r"A_1&\~^{", "90.2 ± 5.5*", "+0.8 [−1.1, +2.7]"), ("B", "–", "")],
+        ("dataset", "accuracy ± folds", "difference [95 %]", "verdict"),
+        [
+            (r"A_1&\~^{", "90.2 ± 5.5*", "+10.8 [−1.1, +2.7]", "helps"),
+            ("B", "100.0 ± 15.5*", "0.0 [−10.1, 0.0]", "hurts"),
+            ("C", "–", "", ""),
+        ],
         title="What\nit is",
         notes=["Accuracy in %."],
         bold={(1, 1)},
         rules={1},
+        prose={"verdict"},
     )
-    assert table.latex().splitlines() == [
+    assert table.latex(lambda text: {"B": "ifMixup"}.get(text, text)).splitlines() == [
         "% What it is",
         "% Accuracy in %.",
         r"\begin{tabular}{lrr}",
         r"\toprule",
         r"dataset & accuracy $\pm$ folds & difference [95 \%] \\",
         r"\midrule",
-        r"A\_1\&\textbackslash{}\textasciitilde{}\textasciicircum{}\{ & 90.2 $\pm$ 5.5$^*$ "
-        r"& +0.8 [$-$1.1, +2.7] \\",
+        r"A\_1\&\textbackslash{}\textasciitilde{}\textasciicircum{}\{ & "
+        r"\phantom{0}90.2 $\pm$ \phantom{0}5.5\rlap{$^*$} & "
+        r"+10.8 [\phantom{0}$-$1.1, +2.7] \\",
         r"\midrule",
-        r"B & \textbf{--} &  \\",
+        r"ifMixup & \textbf{100.0} $\pm$ 15.5\rlap{$^*$} & "
+        r"\phantom{+0}0.0 [$-$10.1, \phantom{+}0.0] \\",
+        r"C & -- &  \\",
         r"\bottomrule",
         r"\end{tabular}",
+    ]
+
+
+def test_numbers_with_fewer_decimals_are_padded():
+    column = Table(("n", "x"), [("a", "1.25"), ("b", "0.5"), ("c", "7")]).latex()
+    assert r"a & 1.25 \\" in column
+    assert r"b & 0.5\phantom{0} \\" in column
+    assert r"c & 7\phantom{.00} \\" in column
+
+
+def has_booktabs():
+    if shutil.which("pdflatex") is None:
+        return False
+    return subprocess.run(["kpsewhich", "booktabs.sty"], capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not has_booktabs(), reason="needs pdflatex and booktabs")
+def test_latex_compiles(tmp_path):
+    table = Table(
+        ("a_b", "ρ ± %", "Δ → ×"),
+        [("λ{&}#$~^", "1.25 ± 3.4*", "+1.0 [−0.5, +2.5]"), ("é", "10.5", "–")],
+        notes=["A note with 100 %."],
+        bold={(0, 1), (1, 2)},
+        rules={1},
+    )
+    text = (
+        r"\documentclass{article}\usepackage[utf8]{inputenc}\usepackage{booktabs}"
+        r"\begin{document}" + f"\n{table.latex()}" + r"\end{document}"
+    )
+    (tmp_path / "t.tex").write_text(text, encoding="utf-8")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull" not in done.stdout
+
+
+ROWS = [
+    TerminalRow(("MUTAG", "with a long name of its own"), ("random forest on sums", "1.5", "", "")),
+    TerminalRow(("MUTAG gcn", "holdout"), ("none", "75.0 ± 4.1", "", "")),
+    TerminalRow(
+        ("MUTAG gcn", "holdout"),
+        (
+            "a_method_with_a_very_long_name",
+            "85.0 ± 4.4",
+            "+10.0 [+8.0, +12.0]",
+            "inconclusive: zero",
+        ),
+    ),
+]
+HEAD = ("method", "accuracy\n± folds", "difference to\nnone [95 %, Holm]", "verdict")
+
+
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 100, 140])
+def test_nothing_is_cropped_at_any_width(width):
+    console = Console(width=width, file=io.StringIO(), color_system=None)
+    console.print(TerminalTable(HEAD, ROWS, "A note.", wraps={0, 3}, left={0, 3}))
+    lines = console.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert "…" not in console.file.getvalue()
+    text = console.file.getvalue()
+    characters = [c for row in ROWS for cell in row.cells for c in cell if not c.isspace()]
+    assert all(text.count(c) >= characters.count(c) for c in set(characters))
+    if width >= 60:
+        for text in ("75.0 ± 4.1", "85.0 ± 4.4", "+10.0 [+8.0, +12.0]"):
+            assert any(text in line for line in lines)
+
+
+def test_side_by_side_where_there_is_room_and_stacked_where_not():
+    def printed(width):
+        console = Console(width=width, file=io.StringIO(), color_system=None)
+        rows = [ROWS[1], TerminalRow(ROWS[2].group, ("ifmixup", *ROWS[2].cells[1:]))]
+        console.print(TerminalTable(HEAD, rows, wraps={0, 3}, left={0, 1, 2, 3}))
+        return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+    assert printed(100)[3:] == [
+        "MUTAG gcn  holdout",
+        "none       75.0 ± 4.1",
+        "ifmixup    85.0 ± 4.4  +10.0 [+8.0, +12.0]  inconclusive: zero",
+    ]
+    assert printed(50)[2:] == [
+        "MUTAG gcn  holdout",
+        "none       accuracy ± folds 75.0 ± 4.1",
+        "ifmixup    accuracy ± folds 85.0 ± 4.4",
+        "           difference to none +10.0 [+8.0, +12.0]",
+        "           verdict inconclusive: zero",
     ]

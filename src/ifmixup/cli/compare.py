@@ -12,7 +12,7 @@ import tyro
 
 from ifmixup.cli.class_options import split_options
 from ifmixup.cli.config import print_config
-from ifmixup.cli.console import PlainConsole, print_skipped
+from ifmixup.cli.console import PlainConsole, print_answer, print_skipped
 from ifmixup.cli.options import (
     GROUP,
     NO_DEFAULT,
@@ -54,11 +54,15 @@ class CompareOptions:
         grid: paper, or a TOML or YAML file with lists of values by name: the settings and options
             to choose from.
         search: grid runs the whole grid; halving a fraction of it, and is a little optimistic.
+        margin: The largest difference that does not matter, in points (for RMSE and the like in per
+            cent of the baseline's mean): smaller ones are "no difference larger than 1 point".
         name: The name of the study; the results go to ifmixup-runs/NAME.
         folder: Where the results go instead.
         root: Where datasets with names are.
         retry_failed: Run again what failed before.
         baselines: Measure what a guess without the graphs' structure gets on the same folds.
+        dry_run: Print the settings, how many runs there are and how long they take, and stop.
+        time_limit: Such as 30m or 2h: run as many folds as fit, each for all models and methods.
         print_config: Print the options as TOML, for --config, and stop.
     """
 
@@ -75,11 +79,14 @@ class CompareOptions:
     split: Annotated[str | None, SPLIT] = None
     grid: Annotated[str | None, NO_DEFAULT] = None
     search: str = "grid"
+    margin: float = 1.0
     name: Annotated[str | None, default("the name of the dataset")] = None
     folder: Annotated[Path | None, NO_DEFAULT] = None
     root: Annotated[Path | None, NO_DEFAULT] = None
     retry_failed: bool = False
     baselines: bool = True
+    dry_run: bool = False
+    time_limit: Annotated[str | None, NO_DEFAULT] = None
     print_config: bool = False
 
 
@@ -94,9 +101,6 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
     models, methods = resolve_all("model", options.models), resolve_all("method", options.methods)
     changes: dict[str, Any] = split_options(class_options, [*models, *methods], vars(options))
     config = resolved(options, changes)
-    if options.print_config:
-        print_config(config)
-        return 0
     from ifmixup.study.choose_split import columns_of
     from ifmixup.study.compare import compare as run_compare
     from ifmixup.training.mapped import is_packed
@@ -111,6 +115,20 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
     if not is_packed(options.source):
         columns = columns_of(options.split)
         dataset = options.reading.load(options.source, options.root, columns=columns)
+    if options.print_config:
+        from ifmixup.study.grid import check_grid, load_grid
+        from ifmixup.training.mapped import open_packed
+        from ifmixup.training.packed import pack
+        from ifmixup.training.recommended import decided, starting_point
+
+        given = {**typed(options.settings), **changes}
+        data = open_packed(dataset) if is_packed(dataset) else pack(dataset)
+        starts = [starting_point(data, a, b, given) for a in models for b in methods]
+        searched = [name for names in check_grid(load_grid(options.grid)) for name in names]
+        shared, said = decided(starts, searched)
+        print_config({**shared, **config}, said)
+        return 0
+    if not is_packed(options.source):
         print_skipped(dataset, console)
     try:
         found = run_compare(
@@ -125,11 +143,14 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
             grid=options.grid,
             search=options.search,
             engine=options.engine.make(),
+            margin=options.margin,
             name=options.name,
             folder=options.folder,
             retry_failed=options.retry_failed,
             metric=options.reading.metric,
             baselines=options.baselines,
+            dry_run=options.dry_run,
+            time_limit=options.time_limit,
             config=shareable({"command": "compare", **config}),
             **typed(options.settings),
             **changes,
@@ -137,8 +158,10 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
     except KeyboardInterrupt:
         console.print("Stopped. What was finished is stored; the same command continues from it.")
         return 130
+    if options.dry_run:
+        return 0
     console.print(found.rich_table())
-    console.print(found.verdict())
+    print_answer(found, config, console)
     found.save()
     console.print(f"{len(found.runs)} runs and the table in csv, md, tex and json: {found.folder}")
     for record in found.failed:

@@ -67,10 +67,16 @@ def as_words(values: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def print_config(values: Mapping[str, Any]) -> None:
-    """Print resolved options as TOML that ``--config`` reads; the SOURCE is typed, not read."""
-    from ifmixup.config_files import to_toml
+def print_config(values: Mapping[str, Any], said: Sequence[str] = ()) -> None:
+    """Print resolved options as TOML that ``--config`` reads; the SOURCE is typed, not read.
 
+    Lines to say besides are comments.
+    """
+    from ifmixup.config_files import to_toml
+    from ifmixup.safe_io import printable
+
+    for line in said:
+        print(f"# {printable(line, None)}")
     print(to_toml({name: value for name, value in values.items() if name != "source"}), end="")
 
 

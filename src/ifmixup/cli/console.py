@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.cells import cell_len, chop_cells, set_cell_size
@@ -12,6 +12,7 @@ from ifmixup.safe_io import printable_lines
 
 if TYPE_CHECKING:
     from ifmixup.data import GraphDataset
+    from ifmixup.study.comparison import Comparison
 
 
 class PlainConsole(Console):
@@ -30,6 +31,21 @@ class PlainConsole(Console):
             options.setdefault("soft_wrap", False)
         shown = (printable_lines(each) if isinstance(each, str) else each for each in objects)
         super().print(*shown, **options)
+
+
+def print_answer(found: Comparison, config: Mapping[str, Any], console: Console) -> None:
+    """Print what a study found in plain words, its notes, and how to train the best model.
+
+    The paragraph is wrapped at the width of the terminal; the command is one line, to copy.
+    """
+    from rich.text import Text
+
+    said, _, command = found.answer(config).partition("\n")
+    notes = [""] if found.study.notes else []
+    for text in ("", said, *notes, *found.study.notes):
+        console.print(Text(printable_lines(text)))
+    if command:
+        console.print(f"\n  {command}\n")
 
 
 def print_skipped(dataset: GraphDataset, console: Console) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ENGINES = ("local", "ray")
 _OF_THE_MACHINE = (
     "folder", "root", "engine", "workers", "address", "cpus_per_run", "gpus_per_run",
-    "retry_failed",
+    "retry_failed", "dry_run", "time_limit",
 )  # fmt: skip
 
 
@@ -166,7 +166,7 @@ def resolved(options: Any, more: Mapping[str, Any]) -> dict[str, Any]:
     """
     values: dict[str, Any] = {}
     for name, value in vars(options).items():
-        if name == "print_config" or value is None or value == ():
+        if name in ("print_config", "dry_run") or value is None or value == ():
             continue
         if is_dataclass(value):  # a group
             values |= resolved(value, {})

@@ -24,7 +24,7 @@ def report(
     Args:
         studies: Folders of ifmixup compare or ifmixup reproduce.
         output: The HTML file.
-        figures: A folder for the figures as png and svg.
+        figures: A folder for the figures as pdf and svg, at the width of a column or a page.
         tables: A folder for the tables as Markdown and LaTeX.
     """
     from ifmixup.report.report import report as write_report

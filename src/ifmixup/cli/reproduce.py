@@ -115,8 +115,9 @@ def _print_datasets(options: ReproduceOptions, console: PlainConsole) -> None:
 
 
 def _run(found: Any, options: ReproduceOptions, console: PlainConsole) -> int:
-    from ifmixup.paper.reproduce import estimate, reproduce
+    from ifmixup.paper.reproduce import reproduce
     from ifmixup.paper.tables import rich_table
+    from ifmixup.study.estimate import estimate
     from ifmixup.study.progress import duration
     from ifmixup.study.run import Runner
     from ifmixup.study.store import Store

@@ -79,9 +79,6 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     """
     model, method = resolve("model", options.model), resolve("method", options.method)
     changes = split_options(class_options, [model, method], vars(options))
-    if options.print_config:
-        print_config(resolved(options, changes))
-        return 0
     from ifmixup.study.choose_split import columns_of
     from ifmixup.training.checkpoint import load_checkpoint
     from ifmixup.training.edge_attributes import unread_note
@@ -89,13 +86,18 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     from ifmixup.training.fit import train as run_training
     from ifmixup.training.metric import resolve_metrics, shown
     from ifmixup.training.packed import pack
-    from ifmixup.training.recommended import starting_point
+    from ifmixup.training.recommended import decided, starting_point
     from ifmixup.training.task import is_ours, title_of
 
     console = PlainConsole()
     dataset = options.reading.load(options.source, options.root, columns=columns_of(options.split))
-    print_skipped(dataset, console)
     data = pack(dataset)
+    if options.print_config:
+        start = starting_point(data, model, method, {**typed(options.settings), **changes})
+        shared, said = decided([start])
+        print_config({**shared, **resolved(options, changes)}, said)
+        return 0
+    print_skipped(dataset, console)
     metrics = resolve_metrics(options.reading.metric, data)
     if is_ours(metrics[0]):  # a model file names it
         data = replace(data, metric=metrics[0].name)

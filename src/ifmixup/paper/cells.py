@@ -11,7 +11,8 @@ from ifmixup.paper.experiments import EXPERIMENTS, WHOLE_NODES
 from ifmixup.paper.reproduce import experiment_of
 from ifmixup.paper.tables import Line, lines
 from ifmixup.study.comparison import Comparison, Row
-from ifmixup.study.table import Table, percent
+from ifmixup.study.numbers import percent
+from ifmixup.study.table import Table
 
 _TABLES = ("gcn", "gin")
 _NEAR = 0.01  # a point

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 
@@ -29,19 +30,19 @@ BATCH = 512  # graphs are mixed batch by batch, which keeps memory small
 
 
 def dataset_rows(
-    root: str | os.PathLike[str] | None = None,
+    root: str | os.PathLike[str] | None = None, names: Sequence[str] = NAMES
 ) -> tuple[list[tuple[str, ...]], list[str]]:
-    """The rows of the table, and the names of datasets that are missing or damaged.
+    """The rows of the table, and which of the ``names`` are missing or damaged.
 
     Nothing is downloaded.
     """
     rows = []
-    for name in NAMES:
+    for name in names:
         with suppress(DatasetError):
             if find(name, root) is not None:
                 rows.append(_row(statistics(load(name, root))))
     there = {row[0] for row in rows}
-    return rows, [name for name in NAMES if name not in there]
+    return rows, [name for name in names if name not in there]
 
 
 def rich_table(root: str | os.PathLike[str] | None = None) -> Table:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from ifmixup.components import resolve
 from ifmixup.data import load
 from ifmixup.errors import InputError, known_name
 from ifmixup.paper.experiments import EXPERIMENTS, Experiment, Variant, find
 from ifmixup.study.comparison import Comparison
-from ifmixup.study.engines.engine import Engine, Task
+from ifmixup.study.engines.engine import Engine
 from ifmixup.study.grid import PAPER_GRID, check_names, expand, without_set
 from ifmixup.study.halving import NOTE, halve
 from ifmixup.study.run import Runner, check_study
@@ -26,13 +24,10 @@ from ifmixup.study.store import Store
 from ifmixup.study.study import Candidate, Study, Trial, load_studies, make_trial, save_studies
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import starting_point
-from ifmixup.training.run import reproducible
-from ifmixup.training.run_spec import Fold, RunSpec
-from ifmixup.training.trainer import Trainer
+from ifmixup.training.run_spec import RunSpec
 
 FOLDS = 10  # of every cross-validation; a smaller scale runs the first few of them
 SEARCHES = ("none", "grid", "halving")
-_TIMED_STEPS = 6  # of a training, for the estimate
 
 
 @dataclass(frozen=True)
@@ -250,38 +245,6 @@ def reproduce(
             Comparison(study, list(store.get(sorted(study.keys)).values()), folder)
             for study in whole
         ]
-
-
-def estimate(tasks: Iterable[Task], data: PackedDataset, workers: int) -> float:
-    """About how many seconds runs will take, all on ``data`` and so many at the same time.
-
-    For each kind of run a few steps are timed, after one epoch to warm up, and multiplied.
-    """
-    seconds_per_graph: dict[tuple[Any, ...], float] = {}
-    total = 0.0
-    for spec, fold in tasks:
-        settings = spec.settings
-        kind = (spec.model, spec.method, settings.batch_size, settings.use_edge_attr)
-        if kind not in seconds_per_graph:
-            seconds_per_graph[kind] = _seconds_per_graph(spec, data, fold)
-        steps = settings.steps_per_epoch
-        graphs = len(fold.train) if steps is None else steps * settings.batch_size
-        # evaluating a graph takes about a third of the time of training on it
-        evaluated = (len(fold.validation) + len(fold.test)) / 3
-        total += seconds_per_graph[kind] * (graphs + evaluated) * settings.epochs
-    return total / workers
-
-
-def _seconds_per_graph(spec: RunSpec, data: PackedDataset, fold: Fold) -> float:
-    train = fold.indices("train")
-    graphs = train[torch.randperm(len(train))[: _TIMED_STEPS * spec.settings.batch_size]]
-    with reproducible():
-        settings = spec.settings.with_(steps_per_epoch=None)
-        trainer = Trainer(settings, spec.model, spec.method, data, train=graphs)
-        trainer.run_epoch()
-        start = time.perf_counter()
-        trainer.run_epoch()
-        return (time.perf_counter() - start) / len(graphs)
 
 
 def _check_changes(changes: Mapping[str, Any], chosen: Sequence[Experiment]) -> None:

@@ -17,8 +17,9 @@ import numpy as np
 
 from ifmixup.errors import InputError
 from ifmixup.study.comparison import Comparison, Row
+from ifmixup.study.numbers import UNKNOWN, percent
 from ifmixup.study.study import Candidate
-from ifmixup.study.table import UNKNOWN, Table, percent
+from ifmixup.study.table import Table
 
 AGAIN = "selection-again"  # the study that runs the winner again
 FRESH = ("fresh seeds", "fresh folds")

@@ -6,21 +6,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import TYPE_CHECKING
 
 from ifmixup.paper.experiments import EXPERIMENTS, WHOLE_NODES
 from ifmixup.paper.published import Published, published
 from ifmixup.paper.reproduce import experiment_of
-from ifmixup.study.comparison import OPTIMISTIC, Comparison, Row, metric_title, notes
+from ifmixup.study.comparison import OPTIMISTIC, WITHOUT_GRAPHS, Comparison, metric_title, notes
+from ifmixup.study.numbers import INTERVAL, UNKNOWN, percent
+from ifmixup.study.rows import BaselineRow, Row, titles
 from ifmixup.study.statistics import HELPS, HURTS, signed_rank
 from ifmixup.study.study import Study, Trial
-from ifmixup.study.table import UNKNOWN, Table, grouped_table, percent
-from ifmixup.training.task import is_fraction
-
-if TYPE_CHECKING:
-    from rich.table import Table as RichTable
+from ifmixup.study.table import Table, TerminalRow, TerminalTable
+from ifmixup.training.task import is_fraction, title_of
 
 NOT_RUN = "not run"
 _NAMES = ("dataset", "model", "method", "protocol")
@@ -31,7 +29,7 @@ _MAIN_HEAD = (
     "published",
     "ours, paper protocol*",
     "ours, held out",
-    "held-out Δ (with − without) [95 %]",
+    f"held-out Δ (with − without) {INTERVAL}",
     "folds x epochs",
 )
 _PROTOCOLS = {"paper": "Paper protocol", "holdout": "Held out"}
@@ -69,23 +67,27 @@ def lines(comparison: Comparison) -> list[Line]:
 
 
 def study_table(comparison: Comparison) -> Table:
-    """The table of a study, one row per trial.
+    """The table of a study: what guesses without graphs get, then one row per trial.
 
     An experiment of the paper has the columns dataset, variant, protocol, ours, published; any
-    other study dataset, model, method, protocol, ours.
+    other study dataset, model, method, protocol, and the metric that decides.
     """
     study, found = comparison.study, lines(comparison)
     of_paper = experiment_of(study) is not None
     compared = any(line.row and line.row.difference for line in found)
     names = ("dataset", "variant", "protocol") if of_paper else _NAMES
-    head = [*names, "ours"]
+    head = [*names, score_title(comparison)]
     head += ["published", "difference"] * any(line.published for line in found)
+    head += [title_of(metric) for metric in comparison.beside]
     head += ["last epoch"]
-    head += ["to baseline [95 %]", "verdict"] * compared
+    head += [f"to baseline {INTERVAL}", "verdict"] * compared
+    head += ["chosen"] * any(line.row and line.row.chosen_text() for line in found)
     head += ["runs x epochs"]
-    texts = [_texts(line, of_paper) for line in found]
+    texts = [_guess_texts(guess, comparison) for guess in comparison.baselines]
+    before = len(texts)
+    texts += [_texts(line, comparison) for line in found]
     rows = [[each.get(name, UNKNOWN) for name in head] for each in texts]
-    bold = {(i, len(names)) for i, line in enumerate(found) if line.row and line.row.best}
+    bold = {(before + i, len(names)) for i, line in enumerate(found) if line.row and line.row.best}
     starts = {i for i in range(1, len(found)) if found[i].trial.data != found[i - 1].trial.data}
     return Table(
         head,
@@ -94,8 +96,25 @@ def study_table(comparison: Comparison) -> Table:
         title=study.title,
         notes=table_notes(comparison),
         bold=bold,
-        rules=starts,
+        rules={before + i for i in ({0} if before else set()) | starts},
+        prose=("verdict", "chosen"),
     )
+
+
+def study_latex(comparison: Comparison, title: str) -> str:
+    """The table of a study for a paper: proper names, and no prose."""
+    if experiment_of(comparison.study) is None:
+        return f"% {' '.join(title.split())}\n{comparison.table('latex')}"
+    proper = {t.name: titles(t)[1] for t in comparison.study.trials if t.name == t.method}
+    made = replace(study_table(comparison), title=title)
+    return made.latex(lambda text: proper.get(text, text))
+
+
+def score_title(comparison: Comparison) -> str:
+    """What the column of the metric that decides is called."""
+    if experiment_of(comparison.study) is not None:
+        return "ours"
+    return f"{metric_title(comparison.rows)} ± folds"
 
 
 def table_notes(comparison: Comparison) -> list[str]:
@@ -105,20 +124,20 @@ def table_notes(comparison: Comparison) -> list[str]:
     spread = "folds"
     if repeated and experiment_of(comparison.study) is not None:
         spread = "repeats, as the paper's, or over folds where there is one repeat"
-    said = [f"ours: {metric_title(rows)}, mean ± standard deviation over {spread}.", *notes(rows)]
+    title = f"{metric_title(rows)}, mean ± standard deviation over {spread}."
+    ours = "ours: " * (experiment_of(comparison.study) is not None)
+    said = [f"{ours}{title}" if ours else f"{title[0].upper()}{title[1:]}", *notes(rows)]
     missing = sum(line.row is None for line in lines(comparison))
     if missing:
         said.append(f"{missing} of {len(comparison.study.trials)} trials are not run yet.")
     return [*said, *comparison.study.notes]
 
 
-def rich_table(comparison: Comparison, only: Study | None = None) -> RichTable:
-    """The table for a terminal of 80 columns: rows under the name of their dataset and protocol.
+def rich_table(comparison: Comparison, only: Study | None = None) -> TerminalTable:
+    """The table for a terminal: rows under the name of their dataset and protocol.
 
     Only the trials of a part of the study are shown if ``only`` is given.
     """
-    from rich.table import Column
-
     made = study_table(comparison)
     asked = comparison.study if only is None else only
     shown = {(trial.dataset, trial.protocol, trial.name) for trial in asked.trials}
@@ -128,26 +147,30 @@ def rich_table(comparison: Comparison, only: Study | None = None) -> RichTable:
         if name not in ("dataset", "protocol", "last epoch", "verdict")
         and any(row[i] not in ("", UNKNOWN) for row in made.rows)
     ]
-    columns = [
-        Column(
-            made.head[i].replace(" [", "\n[").replace("x ", "x\n"),
-            # only the interval may take two lines if there is no room
-            no_wrap="[95 %]" not in made.head[i],
-            justify="left" if i < made.names else "right",
-        )
-        for i in used
-    ]
     bold = {i for i, _ in made.bold}
+    before = len(comparison.baselines)
     rows = [
-        (
+        TerminalRow((guess.baseline.dataset, WITHOUT_GRAPHS), [made.rows[i][j] for j in used])
+        for i, guess in enumerate(comparison.baselines)
+    ]
+    rows += [
+        TerminalRow(
             (f"{trial.dataset} {trial.protocol}",),
-            [row[j] for j in used],
+            [made.rows[i][j] for j in used],
             "bold" if i in bold else "",
         )
-        for i, (trial, row) in enumerate(zip(comparison.study.trials, made.rows, strict=True))
+        for i, trial in enumerate(comparison.study.trials, start=before)
         if (trial.dataset, trial.protocol, trial.name) in shown
     ]
-    return grouped_table(columns, rows, "\n".join(made.notes), made.title)
+    names = {k for k, i in enumerate(used) if i < made.names}
+    return TerminalTable(
+        [made.head[i].replace(" [", "\n[").replace("x ", "x\n") for i in used],
+        rows,
+        "\n".join(made.notes),
+        made.title,
+        wraps={k for k, i in enumerate(used) if made.head[i] == "chosen"},
+        left=names,
+    )
 
 
 @dataclass(frozen=True)
@@ -209,23 +232,40 @@ def main_table(comparisons: Sequence[Comparison]) -> Table | None:
     return Table(_MAIN_HEAD, rows, names=2, notes=said)
 
 
-def _texts(line: Line, of_paper: bool) -> dict[str, str]:
+def _texts(line: Line, comparison: Comparison) -> dict[str, str]:
     """What is known of a line, by column."""
     trial, row, printed = line.trial, line.row, line.published
     texts = {name: str(getattr(trial, name)) for name in _NAMES} | {"variant": trial.name}
     if printed is not None:
         std = "" if printed.std is None else f" ± {percent(printed.std)}"
         texts["published"] = f"{percent(printed.mean)}{std}"
+    score = score_title(comparison)
     if row is None:
-        return texts | {"ours": NOT_RUN}
+        return texts | {score: NOT_RUN}
     if line.to_published is not None:
         texts["difference"] = percent(line.to_published, sign=True)
     return texts | {
-        "ours": row.score_text(over_repeats=of_paper),
+        score: row.score_text(over_repeats=score == "ours"),
+        **{title_of(metric): row.other_text(metric) for metric in comparison.beside},
         "last epoch": row.text(row.reading.last_mean),
-        "to baseline [95 %]": row.difference_text(),
+        f"to baseline {INTERVAL}": row.difference_text(),
         "verdict": row.verdict or "",
+        "chosen": row.chosen_text(),
         "runs x epochs": f"{row.reading.runs} x {trial.epochs}",
+    }
+
+
+def _guess_texts(guess: BaselineRow, comparison: Comparison) -> dict[str, str]:
+    """What is known of a guess without graphs, by column."""
+    empty = dict.fromkeys(("method", "protocol", "last epoch", "verdict", "chosen"), "")
+    return empty | {
+        "dataset": guess.baseline.dataset,
+        "model": guess.name,
+        "variant": guess.name,
+        score_title(comparison): guess.score_text(),
+        **{title_of(metric): guess.other_text(metric) for metric in comparison.beside},
+        f"to baseline {INTERVAL}": "",
+        "runs x epochs": "",
     }
 
 
@@ -281,7 +321,7 @@ def _told(name: str, pairs: dict[str, dict[str, _Pair]]) -> str:
         f"{name}: {len(means)} comparisons. With ifMixup the accuracy is higher in {higher} and "
         f"lower in {lower}, by {percent(fmean(means), sign=True)} points on average; the paired "
         f"test, corrected for all comparisons of a model's table, says that it helps in {helps} "
-        f"and hurts in {hurts}. The intervals are not corrected.{_over_datasets(pairs)}"
+        f"and hurts in {hurts}.{_over_datasets(pairs)}"
     )
 
 

@@ -9,10 +9,7 @@ from statistics import fmean, stdev
 import numpy as np
 from torch import Tensor
 
-from ifmixup.data import load
-from ifmixup.data.catalog import canonical, find
-from ifmixup.errors import DatasetError
-from ifmixup.paper.dataset_table import SIZES_OF, GraphSizes
+from ifmixup.paper.dataset_table import GraphSizes
 from ifmixup.paper.dataset_table import graph_sizes as count_sizes
 from ifmixup.paper.selection import selection
 from ifmixup.paper.tables import lines
@@ -27,9 +24,9 @@ from ifmixup.report.chart import (
     factor,
 )
 from ifmixup.report.html import Section, notes
-from ifmixup.report.studies import ShownStudy, Studies
-from ifmixup.study.comparison import Row
+from ifmixup.report.studies import ShownStudy, Studies, local_dataset
 from ifmixup.study.protocols import defined
+from ifmixup.study.rows import Row
 from ifmixup.training.packed import pack
 from ifmixup.training.run import RunResult
 from ifmixup.training.task import title_of
@@ -110,9 +107,9 @@ def paired_dots(shown: ShownStudy) -> Section | None:
             label = difference_axis(shown.metric, other)
             panels.append(Panel(title, series, label, rows=list(compared), zero=True))
     about = (
-        "Each dot is a fold. The diamond is the mean, its line the 95 % interval of the corrected "
-        "t-test, for this difference alone. The verdicts are also corrected for the number of "
-        "differences."
+        "Each dot is a fold. The diamond is the mean, its line the interval of the corrected "
+        "t-test, of 95 % or more: the level of its step in Holm's correction for the number of "
+        "differences. It leaves out zero where the verdict is helps or hurts."
     )
     return _section(shown, "paired", "Fold by fold", about, panels)
 
@@ -182,8 +179,10 @@ def expected_best(shown: ShownStudy) -> Section | None:
 
 
 def graph_sizes(studies: Studies) -> Section | None:
-    """Nodes and edges before and after mixing: the paper's histograms; None without a study."""
-    datasets: dict[str, str | None] = dict.fromkeys(SIZES_OF) if studies.of_paper else {}
+    """Nodes and edges before and after mixing: the paper's histograms, of the studies' datasets
+    that are on this machine; None if none is.
+    """
+    datasets: dict[str, str | None] = {}
     for shown in studies.shown:
         for trial in shown.study.trials:
             # the paper's experiments may have been run on a part of a dataset
@@ -196,12 +195,12 @@ def graph_sizes(studies: Studies) -> Section | None:
         else:
             panels.append(_histogram(name, "nodes", sizes.nodes, sizes.mixed_nodes))
             panels.append(_histogram(name, "edges", sizes.edges, sizes.mixed_edges))
+    if not panels:
+        return None
     if len(datasets) > _MOST_SIZES:
         said.append(f"The first {_MOST_SIZES} of {len(datasets)} datasets.")
-    if not panels and not said:
-        return None
     title = "Graphs by their number of nodes and of edges (both directions), before and after."
-    parts = [Grid("graph-sizes", title, panels)] if panels else []
+    parts = [Grid("graph-sizes", title, panels)]
     return Section("graph-sizes", "Graph sizes before and after mixing", [*parts, notes(said)])
 
 
@@ -300,13 +299,10 @@ def _measured(result: RunResult, name: str) -> float:
 
 def _sizes(name: str, data: str | None) -> GraphSizes | None:
     """The sizes of a dataset's graphs; None if these graphs are not on this machine."""
-    try:
-        if find(canonical(name)) is None:  # a report makes no downloads
-            return None
-        dataset = load(name)
-    except DatasetError:
+    dataset = local_dataset(name)
+    if dataset is None or data not in (None, pack(dataset).fingerprint):
         return None
-    return count_sizes(dataset) if data in (None, pack(dataset).fingerprint) else None
+    return count_sizes(dataset)
 
 
 def _histogram(dataset: str, what: str, before: Tensor, after: Tensor) -> Panel:

@@ -1,4 +1,4 @@
-"""The mixing explorer: two molecules, their mix at every λ, and what is recovered from it."""
+"""The mixing explorer: two graphs, their mix at every λ, and what is recovered from it."""
 
 from __future__ import annotations
 
@@ -8,20 +8,26 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch_geometric.data import Data
 
-from ifmixup.data import load
-from ifmixup.errors import MissingExtraError, RecoveryError, import_extra
+from ifmixup.errors import IfmixupError, MissingExtraError, RecoveryError, import_extra
 from ifmixup.mixing import mix
 from ifmixup.recovery import recover
-from ifmixup.report.draw.colours import ATOMS, Colours, Features, blend, distinguish, fade
+from ifmixup.report.draw.colours import (
+    Colours,
+    Features,
+    blend,
+    distinguish,
+    fade,
+    feature_names,
+)
 from ifmixup.report.draw.pair import Edge, take_pair
 from ifmixup.report.graph_plot import layout_of, scatter
 from ifmixup.report.html import Html, Section, element, json_script, legend, notes, plot
 from ifmixup.report.method_explorer import method_explorer
+from ifmixup.study.examples import Examples
 
 if TYPE_CHECKING:
     from ifmixup.report.draw.layout import Points
 
-DATASET, PAIR = "MUTAG", (4, 87)  # different sizes, four kinds of atoms
 STEPS = 40
 _START = 30  # λ = 0.75
 _EDGE_COLOURS = {"A": "#9E4FB5", "B": "#22A35A", "both": "#878787"}
@@ -29,30 +35,40 @@ _RING = {"size": 28, "symbol": "circle-open", "color": "#878787", "line": {"widt
 _BOXES = {"A": (300, 240), "B": (300, 240), "mixed": (540, 480)}  # of the graphs, in points
 
 _INTRO = (
-    f"Graphs {PAIR[0]} (A) and {PAIR[1]} (B) of {DATASET}. λ is the weight of A. Nodes with the "
-    "same number are mixed: their colours blend as their features do. Nodes and edges that only "
-    "one graph has fade with their weight. A ring marks a dummy node, where one graph has no atom."
+    "λ is the weight of A. Nodes with the same number are mixed: their colours blend as their "
+    "features do. Nodes and edges that only one graph has fade with their weight. A ring marks a "
+    "dummy node, where one graph has no node."
 )
 _PROVISO = (
-    "Both graphs are recovered because the features of atoms are linearly independent, as one-hot "
+    "Both graphs are recovered where the features of nodes are linearly independent, as one-hot "
     "features are. Continuous features have no such guarantee: run "
 )
 _CAPTIONS = ("mixed: λA + (1 − λ)B", "recovered: the larger part", "recovered: the smaller part")
 
 
-def explorer() -> Section:
-    """The section; if a package for drawing is missing, a line that names the extra to install."""
-    name, title = "explorer", "See two molecules mix, and recover them"
+def explorer(examples: Examples | None) -> Section | None:
+    """The section with two graphs of a study's dataset; None if there are none.
+
+    If a package for drawing is missing, it is a line that names the extra to install.
+    """
+    if examples is None:
+        return None
+    name, title = "explorer", "See two of these graphs mix, and recover them"
     try:
         import_extra("networkx", "plot")
         import_extra("matplotlib", "plot")
     except MissingExtraError as error:
         return Section(name, title, [notes([f"Not drawn. {error}"])])
-    graphs = load(DATASET)
-    a, b = (Data(x=graphs[i].x, edge_index=graphs[i].edge_index) for i in PAIR)
-    known = distinguish(torch.cat([a.x, b.x]), ATOMS[DATASET])
-    others = [method_explorer(a, b, known)]
-    return Section(name, title, [_html(known, mix_states(a, b, known))], below=others)
+    a, b = examples.graphs
+    known = distinguish(torch.cat([a.x, b.x]), feature_names(examples.dataset, a, b))
+    first, second = examples.indices
+    about = f"Graphs {first} (A) and {second} (B) of {examples.dataset}. {_INTRO}"
+    parts = [_html(about, known, mix_states(a, b, known))]
+    try:
+        others = [method_explorer(a, b, known)]
+    except IfmixupError:  # a method that cannot take these two graphs
+        others = []
+    return Section(name, title, parts, below=others)
 
 
 def mix_states(a: Data, b: Data, features: Features) -> dict[str, Any]:
@@ -86,11 +102,14 @@ def mix_states(a: Data, b: Data, features: Features) -> dict[str, Any]:
     return {"steps": STEPS, "layouts": layouts, "apart": apart, **states}
 
 
-def _html(features: Features, states: dict[str, Any]) -> Html:
+def _html(about: str, features: Features, states: dict[str, Any]) -> Html:
     from matplotlib.colors import to_hex
 
-    atoms = zip(features.names, map(to_hex, features.colours), strict=True)
-    bonds = [(f"bond of {origin}", colour) for origin, colour in _EDGE_COLOURS.items()]
+    kinds = list(zip(features.names, map(to_hex, features.colours), strict=True))
+    if not features.few:  # a colour for each would be a legend that nobody reads
+        about += f" Nodes with the same features have the same colour; there are {len(kinds)}."
+        kinds = []
+    edges = [(f"edge of {origin}", colour) for origin, colour in _EDGE_COLOURS.items()]
     slider = element(
         "label",
         "λ ",
@@ -106,8 +125,8 @@ def _html(features: Features, states: dict[str, Any]) -> Html:
         for index, caption in enumerate(_CAPTIONS)
     ]
     return Html(
-        element("p", _INTRO)
-        + legend([*atoms, *bonds])
+        element("p", about)
+        + legend([*kinds, *edges])
         + slider
         + element("p", "", id="explorer-says", class_="says", aria_live="polite")
         + element("div", *plots, class_="panels explorer")

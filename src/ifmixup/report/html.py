@@ -83,7 +83,8 @@ def plot(caption: str, name: str, *below: Html, wide: bool = False, **attributes
 
 
 def table(head: Sequence[Entry], groups: Iterable[Sequence[Sequence[Entry]]], caption: str) -> Html:
-    """A table that scrolls sideways if it is wider than the screen; screen readers get the caption.
+    """A table that scrolls sideways if it is wider than the screen, and then shows that it does;
+    screen readers get the caption.
 
     Its rows are in groups; an entry of class ``name`` is the head of its row.
     """
@@ -93,7 +94,9 @@ def table(head: Sequence[Entry], groups: Iterable[Sequence[Sequence[Entry]]], ca
         for part, kind, rows in parts
     ]
     inner = element("table", element("caption", caption, class_="quiet"), *bodies)
-    return element("div", inner, class_="scroll", tabindex="0", role="region", aria_label=caption)
+    wide = element("div", inner, class_="scroll", tabindex="0", role="region", aria_label=caption)
+    hint = element("p", "↔ scrolls sideways", class_="hint", aria_hidden="true")
+    return Html(element("div", wide, class_="frame") + hint)
 
 
 def json_script(value: Any, **attributes: str) -> Html:

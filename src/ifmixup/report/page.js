@@ -74,6 +74,20 @@
     showMethods();
   });
 
+  // A table that is cut fades out where it goes on.
+  function shade(scroll) {
+    const rest = scroll.scrollWidth - scroll.clientWidth - scroll.scrollLeft;
+    scroll.parentElement.classList.toggle("more", rest > 1);
+    scroll.parentElement.classList.toggle("before", scroll.scrollLeft > 1);
+  }
+  const tables = Array.from(document.querySelectorAll(".scroll"));
+  const watch = new ResizeObserver((entries) => entries.forEach((each) => shade(each.target)));
+  for (const each of tables) {
+    each.addEventListener("scroll", () => shade(each), { passive: true });
+    watch.observe(each);
+    shade(each);
+  }
+
   const waiting = Array.from(document.querySelectorAll("script.figure"));
   const target = (source) => document.getElementById(source.dataset.of);
   const isSeen = function (source) {

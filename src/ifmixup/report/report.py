@@ -11,7 +11,7 @@ from string import Template
 from ifmixup.errors import InputError, import_extra
 from ifmixup.paper.cells import counts_table, readings_table
 from ifmixup.paper.selection import selection_table
-from ifmixup.paper.tables import main_table, study_table
+from ifmixup.paper.tables import main_table, study_latex, study_table
 from ifmixup.report import charts
 from ifmixup.report.chart import Grid
 from ifmixup.report.explorer import explorer
@@ -19,8 +19,18 @@ from ifmixup.report.html import Html, Section, element, escape, json_script, leg
 from ifmixup.report.matplotlib_chart import draw
 from ifmixup.report.plotly_chart import figure
 from ifmixup.report.save import save_figure, save_text
-from ifmixup.report.studies import Studies, gather
-from ifmixup.report.tables import origin, statistics, study_section, summary, unknown_section
+from ifmixup.report.studies import ShownStudy, Studies, gather
+from ifmixup.report.tables import (
+    answer,
+    origin,
+    statistics,
+    study_section,
+    summary,
+    unknown_section,
+)
+from ifmixup.study.answer import first_sentence
+
+_MOST_ANSWERS = 8
 
 
 def report(
@@ -33,7 +43,7 @@ def report(
 ) -> list[Path]:
     """Write the report of the studies in ``folders`` as a page, and return all files written.
 
-    Folders that are given for figures (png and svg) and tables (Markdown and LaTeX) are created if
+    Folders that are given for figures (pdf and svg) and tables (Markdown and LaTeX) are created if
     they are missing. The ``command`` of the report is written in it.
     """
     import_extra("plotly", "report")
@@ -43,7 +53,7 @@ def report(
         raise InputError(f"The folder {str(output.parent)!r} does not exist. Create it first.")
     studies = gather(folders, command)
     found = sections(studies)
-    save_text(page(", ".join(studies.names), _lead(studies), found), output)
+    save_text(page(", ".join(studies.names), lead(studies), found), output)
     written = [output]
     if tables is not None:
         written += save_tables(studies, _folder(tables))
@@ -55,17 +65,20 @@ def report(
 
 def sections(studies: Studies) -> list[Section]:
     """The sections of the page."""
-    found = [unknown_section(studies), summary(studies)]
+    several = len(studies.shown) > 1 or any(len(s.study.datasets) > 1 for s in studies.shown)
+    found = [unknown_section(studies), summary(studies) if several else None]
     for shown in studies.shown:
         below = [charts.expected_best(shown), charts.figure_bars(shown), charts.paired_dots(shown)]
         below += [charts.learning_curves(shown), charts.calibration(shown)]
-        found.append(replace(study_section(shown), below=[part for part in below if part]))
-    found += [statistics(studies), charts.graph_sizes(studies), explorer(), origin(studies)]
-    return [section for section in found if section is not None]
+        section = study_section(shown, answered=len(studies.shown) == 1)
+        found.append(replace(section, below=[part for part in below if part]))
+    found += [statistics(studies), charts.graph_sizes(studies), explorer(studies.examples)]
+    found.append(origin(studies))
+    return [section for section in found if section is not None and any(section.parts)]
 
 
-def page(title: str, lead: str, sections: Sequence[Section]) -> str:
-    """The page: a title, a paragraph under it, and sections."""
+def page(title: str, lead: Html, sections: Sequence[Section]) -> str:
+    """The page: a title, what is said under it, and sections."""
     offline = import_extra("plotly.offline", "report")
     bodies, contents = [], []
     for section in sections:
@@ -131,27 +144,44 @@ def save_tables(studies: Studies, folder: Path) -> list[Path]:
     }
     for shown in studies.shown:
         made = replace(study_table(shown.comparison), title=shown.title)
-        texts |= {f"{shown.name}.md": made.markdown(), f"{shown.name}.tex": made.latex()}
+        texts |= {
+            f"{shown.name}.md": made.markdown(),
+            f"{shown.name}.tex": study_latex(shown.comparison, shown.title),
+        }
     for name, text in texts.items():
         save_text(text, folder / name)
     return [folder / name for name in texts]
 
 
-def _lead(studies: Studies) -> str:
+def lead(studies: Studies) -> Html:
+    """What was found, first of all, and then what it rests on."""
     records = studies.records
     if not records:
-        return "No run of a known study has finished."
+        return element("p", "No run of a known study has finished.")
+    answers = [each for each in studies.shown if each.comparison.rows]
+    if len(answers) == 1:
+        said = answer(answers[0])
+    else:
+        said = Html("".join(_short_answer(each) for each in answers[:_MOST_ANSWERS]))
     datasets = sorted({record.spec.dataset for record in records})
     days = sorted(record.finished_at[:10] for record in records)
     when = days[0] if days[0] == days[-1] else f"{days[0]} to {days[-1]}"
-    return f"{len(records)} runs on {', '.join(datasets)}, finished {when} (UTC)."
+    runs = f"{len(records)} runs on {', '.join(datasets)}, finished {when} (UTC)."
+    return Html(said + element("p", runs, class_="lead"))
+
+
+def _short_answer(shown: ShownStudy) -> Html:
+    """The first sentence of an answer, with a link to the rest."""
+    said = first_sentence(shown.comparison.answer())
+    link = element("a", shown.title, href=f"#{slug(shown.name)}")
+    return element("p", link, f": {said}", class_="answer")
 
 
 def _save_figures(parts: Sequence[Section], folder: Path) -> list[Path]:
     written = []
     for grid in (grid for section in parts for grid in section.grids):
         drawn = draw(grid)
-        for ending in (".png", ".svg"):
+        for ending in (".pdf", ".svg"):
             written.append(folder / f"{slug(grid.name)}{ending}")
             save_figure(drawn, written[-1])
     return written

@@ -9,15 +9,20 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from ifmixup.errors import InputError
+from ifmixup.data import GraphDataset, load
+from ifmixup.data.catalog import canonical, find
+from ifmixup.errors import DatasetError, InputError, StoreError
 from ifmixup.paper.experiments import EXPERIMENTS, Experiment
 from ifmixup.paper.reproduce import experiment_of
 from ifmixup.report.html import slug
-from ifmixup.study.comparison import Comparison, Row
+from ifmixup.study.comparison import Comparison
+from ifmixup.study.examples import Examples, choose_examples, load_examples
 from ifmixup.study.record import Record
+from ifmixup.study.rows import Row
 from ifmixup.study.store import FILE_NAME as RUNS
 from ifmixup.study.store import Store
 from ifmixup.study.study import Study, Trial, load_studies
+from ifmixup.training.packed import pack
 from ifmixup.training.run_spec import digest
 
 _WHAT_TO_DO = "Run ifmixup compare or ifmixup reproduce with this --folder first."
@@ -94,6 +99,7 @@ class Studies:
     names: Sequence[str] = ()  # of the folders, without their paths
     notes: Sequence[str] = ()  # what else must be said
     command: str = ""  # of the report
+    examples: Examples | None = None  # two graphs of the first study's dataset
 
     @property
     def of_paper(self) -> bool:
@@ -134,9 +140,39 @@ def gather(folders: Sequence[Path], command: str = "") -> Studies:
         if studies and others:
             notes.append(f"{name} has {others} more runs that belong to none of its studies.")
     comparisons = sorted(found.values(), key=_order)
-    titles, names = _titles(comparisons), _names(comparisons)
-    shown = [ShownStudy(c, n, t) for c, n, t in zip(comparisons, names, titles, strict=True)]
-    return Studies(shown, unknown, [each.resolve().name for each in unique], notes, command)
+    titles, links = _titles(comparisons), _names(comparisons)
+    shown = [ShownStudy(c, n, t) for c, n, t in zip(comparisons, links, titles, strict=True)]
+    kept = []
+    for folder in unique:
+        try:
+            kept.append(load_examples(folder))
+        except StoreError as error:
+            notes.append(f"{folder.resolve().name}: {error} No graphs are shown.")
+    examples = next((each for each in kept if each is not None), None) or _looked_up(shown)
+    names = [each.resolve().name for each in unique]
+    return Studies(shown, unknown, names, notes, command, examples)
+
+
+def _looked_up(shown: Sequence[ShownStudy]) -> Examples | None:
+    """Two graphs of the first dataset that is on this machine under its name; none is downloaded.
+
+    The paper's experiments may have been run on a part of a dataset.
+    """
+    for each in shown:
+        for trial in each.study.trials:
+            dataset = local_dataset(trial.dataset)
+            packed = None if dataset is None else pack(dataset)
+            if packed is not None and (each.experiment or packed.fingerprint == trial.data):
+                return choose_examples(packed)
+    return None
+
+
+def local_dataset(name: str) -> GraphDataset | None:
+    """A dataset that is on this machine under its name; None otherwise."""
+    try:
+        return None if find(canonical(name)) is None else load(name)
+    except DatasetError:
+        return None
 
 
 def _identity(study: Study) -> str:

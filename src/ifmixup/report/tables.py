@@ -8,19 +8,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ifmixup.data import NAMES
 from ifmixup.paper.dataset_table import HEAD, NOTE, dataset_rows
 from ifmixup.paper.tables import Effect, effects, lines, study_table
-from ifmixup.report.chart import Grid, axis
+from ifmixup.report.chart import Grid
 from ifmixup.report.charts import means
 from ifmixup.report.html import Entry, Html, Section, element, notes, table
 from ifmixup.report.studies import ShownStudy, Studies
+from ifmixup.study.comparison import WITHOUT_GRAPHS
+from ifmixup.study.numbers import metric_text
 from ifmixup.study.statistics import HELPS, HURTS
-from ifmixup.study.table import metric_text
 from ifmixup.training.task import difference_unit
 
 _FULL_TINT = 0.05  # the difference in accuracy that has the full colour
 _MOST_SENTENCES = 12  # more are folded up
-_KINDS = {"variant": "name", "model": "name", "method": "", "runs x epochs": "number faint"}
+_KINDS = {
+    "variant": "name",
+    "model": "name",
+    "method": "",
+    "runs x epochs": "number faint",
+    "verdict": "words",
+    "chosen": "words",
+}
 _SUMMARY = ("protocol", "datasets", "mean difference", "helps", "hurts", "against")
 _ABOUT = (
     "Helps and hurts count the datasets where a paired t-test, corrected for folds that share "
@@ -44,16 +53,26 @@ def summary(studies: Studies) -> Section | None:
     return Section("summary", "What was found", parts)
 
 
-def study_section(shown: ShownStudy) -> Section:
-    """The table of a study, the verdicts in words, and the means as marks."""
+def answer(shown: ShownStudy, title: str = "") -> Html:
+    """What a study found and what to do: a paragraph, and the command in a box of its own."""
+    said, _, command = shown.comparison.answer().partition("\n")
+    name = element("strong", f"{title}: ") if title else ""
+    code = element("pre", element("code", command)) if command else Html("")
+    return Html(element("p", name, said, class_="answer") + code)
+
+
+def study_section(shown: ShownStudy, *, answered: bool = True) -> Section:
+    """The answer of a study unless it is given above, its table, the verdicts in words, and the
+    means as marks.
+    """
     comparison = shown.comparison
-    parts: list[Html | Grid] = []
+    parts: list[Html | Grid] = [] if answered else [answer(shown)]
     progress = shown.progress()
     if progress is not None:
         parts.append(element("p", progress, class_="about"))
     parts.append(_study_table(shown))
     compared = [row for row in comparison.rows if row.difference is not None]
-    if compared or comparison.failed:
+    if compared or comparison.models or comparison.failed:
         said = [s for s in comparison.verdict().splitlines() if s not in shown.study.notes]
         items = element("ul", *(element("li", text) for text in said), class_="verdicts")
         if len(said) > _MOST_SENTENCES:
@@ -79,10 +98,11 @@ def unknown_section(studies: Studies) -> Section | None:
 
 
 def statistics(studies: Studies) -> Section | None:
-    """The paper's table of its datasets; None if no experiment of the paper is shown."""
-    if not studies.of_paper:
+    """The paper's table of its datasets, of those that are shown; None if none is."""
+    asked = {name for each in studies.shown if each.experiment for name in each.study.datasets}
+    rows, missing = dataset_rows(names=[name for name in NAMES if name in asked])
+    if not rows:
         return None
-    rows, missing = dataset_rows()
     said = [NOTE]
     if missing:
         said.append(f"Not on this machine, or damaged, and not counted: {', '.join(missing)}.")
@@ -144,10 +164,14 @@ def _study_table(shown: ShownStudy) -> Html:
     made, found = study_table(shown.comparison), lines(shown.comparison)
     columns = [i for i, name in enumerate(made.head) if name not in ("dataset", "protocol")]
     names = [made.head[i] for i in columns]
-    titles = {"ours": f"ours, {axis(shown.metric)}"}
-    head = [Entry(titles.get(name, name), _KINDS.get(name, "number")) for name in names]
+    head = [Entry(name, _KINDS.get(name, "number")) for name in names]
     groups: dict[str, list[list[Entry]]] = {}
-    for i, line in enumerate(found):
+    for i, guess in enumerate(shown.comparison.baselines):
+        group = f"{guess.baseline.dataset}, {WITHOUT_GRAPHS}"
+        title = Entry(group, "name dataset", columns=len(columns))
+        row = [Entry(made.rows[i][j], _KINDS.get(made.head[j], "number")) for j in columns]
+        groups.setdefault(group, [[title]]).append(row)
+    for i, line in enumerate(found, start=len(shown.comparison.baselines)):
         group = f"{line.trial.dataset}, {line.trial.protocol}"
         title = Entry(group, "name dataset", columns=len(columns))
         row = []

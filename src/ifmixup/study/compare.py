@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
-
-from rich.console import Console
 
 from ifmixup.components import METHODS, Component, resolve_all
 from ifmixup.data import load
 from ifmixup.data.dataset import IMBALANCED, largest_share
 from ifmixup.errors import InputError, known_name
-from ifmixup.safe_io import folder_name
+from ifmixup.safe_io import folder_name, printable_lines
+from ifmixup.study.briefing import briefing
 from ifmixup.study.choose_split import Split, choose_splits, columns_of
 from ifmixup.study.comparison import Comparison
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
+from ifmixup.study.estimate import run_seconds
+from ifmixup.study.examples import save_examples
 from ifmixup.study.graph_free import measure_baselines
 from ifmixup.study.grid import Grid, check_grid, check_names, expand, load_grid, without_set
 from ifmixup.study.halving import NOTE, SEARCHES, halve
+from ifmixup.study.numbers import metric_text
 from ifmixup.study.protocols import needs_validation
 from ifmixup.study.run import Runner, changed_code, check_study, leave_out
+from ifmixup.study.running_means import RunningMeans
 from ifmixup.study.splits import Splits
 from ifmixup.study.store import FILE_NAME, Store
 from ifmixup.study.study import Study, folds_of, load_studies, make_trial, save_studies
-from ifmixup.study.table import metric_text
+from ifmixup.study.time_limit import as_seconds, run_within
 from ifmixup.training.edge_attributes import unread_note
 from ifmixup.training.mapped import is_packed, open_packed
 from ifmixup.training.metric import resolve_metrics, shown, to_measure
@@ -36,6 +42,7 @@ from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import starting_point
 from ifmixup.training.settings import Settings
 from ifmixup.training.task import is_fraction, is_ours, title_of
+from ifmixup.values import short
 
 DEFAULT_FOLDER = Path("ifmixup-runs")
 BASELINE = "none"
@@ -56,12 +63,15 @@ def compare(
     engine: Engine | None = None,
     workers: int | None = None,
     name: str | None = None,
+    margin: float = 1.0,
     folder: str | os.PathLike[str] | None = None,
     root: str | os.PathLike[str] | None = None,
     smiles: str | None = None,
     label: Any = None,
     features: str | None = None,
     retry_failed: bool = False,
+    dry_run: bool = False,
+    time_limit: str | float | None = None,
     progress: bool = True,
     metric: Any = None,
     baselines: bool = True,
@@ -101,6 +111,8 @@ def compare(
         engine: Where runs execute; by default worker processes on this machine.
         workers: How many worker processes; by default one per core.
         name: What to call the study; by default the dataset's name.
+        margin: The largest difference that does not matter, in points; in per cent of the
+            baseline's mean for a metric that is not a fraction, such as RMSE.
         folder: Where the results go; by default ``ifmixup-runs/NAME``.
         root: Where the dataset lies.
         smiles: The column of a table that holds SMILES.
@@ -108,7 +120,11 @@ def compare(
             SMILES the labels themselves.
         features: What is read of molecules: ``"standard"`` (the default) or ``"element"``.
         retry_failed: Run again what failed before.
-        progress: Whether to show how far it is.
+        dry_run: Print the settings, how many runs there are and how long they take, and run none.
+        time_limit: ``"30m"``, ``"2h"`` or seconds: run as many folds as fit, each for all models
+            and methods, and say what was left out.
+        progress: Whether to show, before the runs, the settings and how long it takes, and then how
+            far it is.
         metric: What decides, by default the dataset's own, or several, of which the first decides
             and all are shown: names (``"f1_macro"``, ``"rmse"``), names of scikit-learn's scorers,
             an :class:`ifmixup.Metric`, or ``"costs.py:cost"``.
@@ -127,6 +143,10 @@ def compare(
         raise InputError("A search needs a grid to search: give grid='paper', or one of your own.")
     if engine is not None and workers is not None:
         raise InputError("Give either engine or workers: an engine has its own number of workers.")
+    limit = None if time_limit is None else as_seconds(time_limit)
+    if limit is not None and search == "halving":
+        raise InputError("A time limit goes with search='grid': halving has rounds of its own.")
+    began = time.monotonic()
     engine = engine or LocalEngine(workers)
     if isinstance(dataset, PackedDataset):
         data = dataset
@@ -146,41 +166,73 @@ def compare(
         seed=seed,
         grid=load_grid(grid),
         name=name,
+        margin=margin,
         settings=settings,
         changes=changes,
         metric=metric,
         read_off=search == "grid",
     )
-    unread = unread_note(data, resolve_all("model", models))
-    if unread is not None and progress:  # before the first run, which may not be worth its time
-        Console(stderr=True).print(f"Note: {unread}", markup=False, highlight=False)
     study = leave_out(study, {data.fingerprint: data}, _optional(methods))
-    for note in metric_notes(data, study.metric):
-        if progress:
-            print(note, file=sys.stderr)
     place = Path(folder) if folder is not None else DEFAULT_FOLDER / folder_name(study.name)
     is_new = not (place / FILE_NAME).exists()
     if is_new:  # a study that cannot be run leaves nothing behind
         check_study(study, {data.fingerprint: data})
-    with Store(place) as store:
-        runner = Runner(store, engine, [(data, cut)], retry_failed=retry_failed, progress=progress)
-        if not is_new and runner.pending(study.specs()):
+    with _store(place, dry_run) as store:
+        means = RunningMeans(study)
+        runner = Runner(
+            store, engine, [(data, cut)], retry_failed=retry_failed, progress=progress, means=means
+        )
+        tasks = runner.pending(study.specs())
+        if not is_new and tasks:
             check_study(study, runner.data)
         notes = (*changed_code(study, store), *study.notes)
         study = replace(study, notes=notes, config=dict(config or {}))
+        seconds: dict[str, float] = {}
+        if progress or dry_run or limit is not None:
+            seconds = run_seconds(tasks, data, device=getattr(engine, "device", None) or "cpu")
+        at_once = getattr(engine, "workers", None)  # of a Ray cluster it is not known
+        lines = briefing(study, tasks, seconds, workers=at_once, halving=search == "halving")
+        if dry_run:
+            print(printable_lines("\n".join(lines)))
+            return Comparison(study, list(store.get(sorted(study.keys)).values()), place)
+        if progress and tasks:
+            print(printable_lines("\n".join(lines)), file=sys.stderr, flush=True)
+            for record in store.get(study.keys).values():
+                means.add(record)
         cut.save_in(place)
+        save_examples(place, data)
         if search == "halving":
             study = halve(study, store, runner.execute)
+            runner.means = RunningMeans(study)
             if not cut.are_one:  # with a single split there are no other folds to have seen
                 study = replace(study, notes=(*study.notes, NOTE))
         if baselines:
             study = with_baselines(study, data, cut, place)
             if progress:
                 print(_told(study), file=sys.stderr)
-        # Before the runs, so that a study that is stopped can be reported as far as it got.
-        save_studies(place, [study])
-        runner.execute(study.specs())
+        if limit is not None:
+            study = run_within(
+                runner, study, place, seconds, limit=limit, began=began, workers=at_once or 1
+            )
+        else:
+            # Before the runs, so a study that is stopped can be reported as far as it got.
+            save_studies(place, [study])
+            runner.execute(study.specs())
         return Comparison(study, list(store.get(sorted(study.keys)).values()), place)
+
+
+@contextmanager
+def _store(folder: Path, dry_run: bool) -> Iterator[Store]:
+    """The store of a folder; a dry run leaves nothing behind."""
+    if not dry_run:
+        with Store(folder) as store:
+            yield store
+    elif (folder / FILE_NAME).exists():
+        with Store(folder, read_only=True) as store:
+            yield store
+    else:
+        with tempfile.TemporaryDirectory() as empty, Store(Path(empty)) as store:
+            yield store
 
 
 def plan(
@@ -193,6 +245,7 @@ def plan(
     seed: int = 0,
     grid: Grid | None = None,
     name: str | None = None,
+    margin: float = 1.0,
     settings: Settings | None = None,
     changes: dict[str, Any] | None = None,
     metric: Any = None,
@@ -218,7 +271,7 @@ def plan(
     grid = without_set(grid, changes)
     baseline = next((m for m in found_methods if m.name == BASELINE), found_methods[0])
     metrics = resolve_metrics(metric, data)
-    trials = []
+    trials, origins = [], {}
     for protocol in chosen:
         # paper and last share their runs, and paper needs the metric after every epoch
         curve = protocol != "last" or "paper" in chosen or not read_off
@@ -227,6 +280,7 @@ def plan(
             for method in found_methods:
                 start = starting_point(data, model, method, changes, settings=settings)
                 candidates = expand(start.settings, start.model, start.method, grid)
+                origins[f"{model.name} {method.name}"] = _origin(start.origin, settings, changes)
                 against = None if method is baseline else f"{model.name} {baseline.name}"
                 trials.append(
                     make_trial(
@@ -251,6 +305,8 @@ def plan(
             *_notes(data, splits, found_models, found_methods),
         ),
         metrics=shown(metrics, data.task),
+        margin=margin,
+        origins=origins,
     )
 
 
@@ -287,6 +343,13 @@ def _told(study: Study) -> str:
     means = [(each.name, each.mean(metric)) for each in study.baselines]
     told = ", ".join(f"{name} {metric_text(metric, value, value)}" for name, value in means)
     return f"Without the graphs' structure: {told} ({title_of(metric)}{unit})."
+
+
+def _origin(origin: str, settings: Settings | None, changes: Mapping[str, Any]) -> str:
+    """Where the settings of a trial come from, in words."""
+    start = origin if settings is None else "those that were given"
+    given = ", ".join(f"{name}={short(value)}" for name, value in changes.items())
+    return f"{start}, with {given} as given" if given else start
 
 
 def _optional(methods: Any) -> set[str]:

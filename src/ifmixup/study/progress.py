@@ -10,9 +10,11 @@ from typing import TextIO
 from rich.console import Console
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
+from rich.table import Column
 
 from ifmixup.study.engines.engine import Watcher
 from ifmixup.study.record import Record
+from ifmixup.study.running_means import RunningMeans
 from ifmixup.training.run_spec import RunSpec
 
 SECONDS_BETWEEN_LINES = 30.0
@@ -29,6 +31,7 @@ class Progress(Watcher):
         total: How many runs will be executed.
         already: How many more were found in the store.
         epochs: How many epochs the runs have together; by default each run counts as one.
+        means: Counts the runs that end, and tells the means over folds so far.
         file: Where to write.
         live: Whether to draw a bar; None for where there is a terminal.
         clock: Tells the time in seconds.
@@ -40,11 +43,13 @@ class Progress(Watcher):
         already: int = 0,
         *,
         epochs: int | None = None,
+        means: RunningMeans | None = None,
         file: TextIO | None = None,
         live: bool | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.total, self.already = total, already
+        self.means = means
         self.done = self.failed = 0
         self._epochs, self._total_epochs = 0.0, epochs
         self._running: dict[str, int] = {}
@@ -54,8 +59,13 @@ class Progress(Watcher):
         self._bar: Bar | None = None
         if console.is_terminal if live is None else live:
             self._bar = Bar(
-                BarColumn(bar_width=30),
-                TextColumn("{task.fields[told]}"),
+                BarColumn(bar_width=20),
+                # Long lines are folded, and names in them are not markup.
+                TextColumn(
+                    "{task.fields[told]}",
+                    markup=False,
+                    table_column=Column(no_wrap=False, overflow="fold"),
+                ),
                 console=console,
                 transient=True,
                 refresh_per_second=2,
@@ -108,6 +118,8 @@ class Progress(Watcher):
         self._running.pop(record.key, None)
         self._fitting.pop(record.key, None)
         self._epochs += record.spec.settings.epochs if self._total_epochs else 1
+        if self.means is not None:
+            self.means.add(record)
         self.failed += record.status == "failed"
         self.done += record.status == "done"
         self._update()
@@ -126,8 +138,10 @@ class Progress(Watcher):
     def _update(self) -> None:
         left = self.left()
         told = self._counts() + ("" if left is None else f", {duration(left)} left")
+        means = "" if self.means is None else self.means.text()
         if self._bar is not None:
-            self._bar.update(self._task, completed=self.share(), told=told)
+            shown = f"{told}\n{means}" if means else told
+            self._bar.update(self._task, completed=self.share(), told=shown)
             return
         # A line for a log, after a while or a tenth of the runs; the last one says the rest.
         ended = self.done + self.failed
@@ -136,7 +150,7 @@ class Progress(Watcher):
             late or (ended - self._said_ended) * LINES_AT_LEAST >= self.total
         ):
             self._said_at, self._said_ended = self._clock(), ended
-            self._say(told)
+            self._say(f"{told}; {means}" if means else told)
 
     def _counts(self) -> str:
         shares = ", ".join(f"{share:.0%}" for share in self._fitting.values())

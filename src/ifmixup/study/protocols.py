@@ -91,8 +91,7 @@ class Reading:
 
         NaN where no repeat has two folds.
         """
-        spreads = [_std(each) for each in _by_repeat(self.scores) if len(each) > 1]
-        return float(np.mean(spreads)) if spreads else math.nan
+        return fold_spread(self.scores)
 
     @property
     def last_mean(self) -> float:
@@ -247,6 +246,12 @@ def _check(results: Sequence[RunResult], protocol: str) -> str:
             told = ", ".join(f"{name} {length}" for name, length in lengths.items())
             raise InputError(f"A run has curves of different or no length: {told} epochs.")
     return metrics[0]
+
+
+def fold_spread(values: Mapping[Pair, float]) -> float:
+    """The standard deviation over the folds of a repeat, and its mean over repeats."""
+    spreads = [_std(each) for each in _by_repeat(values) if len(each) > 1]
+    return float(np.mean(spreads)) if spreads else math.nan
 
 
 def _by_repeat(values: Mapping[Pair, float]) -> list[list[float]]:

@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from ifmixup.components import foreign
 from ifmixup.errors import IfmixupError
-from ifmixup.study.engines.engine import Engine, Task
+from ifmixup.study.engines.engine import Engine, Task, Watcher, Watchers
 from ifmixup.study.progress import Progress
+from ifmixup.study.running_means import RunningMeans
 from ifmixup.study.splits import Splits
 from ifmixup.study.store import Store
 from ifmixup.study.study import Study, folds_of
@@ -32,9 +33,11 @@ class Runner:
         *,
         retry_failed: bool = False,
         progress: bool = True,
+        means: RunningMeans | None = None,
     ) -> None:
         self.store, self.engine = store, engine
         self.retry_failed, self.progress = retry_failed, progress
+        self.means = means
         self.data: dict[str, PackedDataset] = {}
         self.folds: dict[str, Fold] = {}
         self.splits: list[Splits] = []
@@ -57,15 +60,18 @@ class Runner:
                     self.folds = {**own, **self.folds}
         return self.folds[fingerprint]
 
-    def execute(self, specs: Sequence[RunSpec]) -> None:
-        """Run what the store does not have of ``specs``."""
+    def execute(self, specs: Sequence[RunSpec], *watchers: Watcher) -> None:
+        """Run what the store does not have of ``specs``; ``watchers`` are told how it goes."""
         tasks = self.pending(specs)
         by_data: dict[str, list[Task]] = {}
         for task in tasks:
             by_data.setdefault(task[0].data, []).append(task)
         epochs = sum(spec.settings.epochs for spec, _ in tasks)
-        show = Progress(len(tasks), len(specs) - len(tasks), epochs=epochs or None)
-        with show if self.progress else nullcontext() as watcher:
+        show = Progress(
+            len(tasks), len(specs) - len(tasks), epochs=epochs or None, means=self.means
+        )
+        with show if self.progress else nullcontext(Watcher()) as shown:
+            watcher = Watchers(shown, *watchers) if watchers else shown
             for data, mine in by_data.items():
                 # Closed at once when storing fails or Ctrl-C comes, so no worker is left behind.
                 with closing(self.engine.execute(mine, self.data[data], watcher)) as records:

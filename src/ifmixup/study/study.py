@@ -32,7 +32,12 @@ if TYPE_CHECKING:  # a list of runs is there before torch is imported
 FILE_NAME = "study.json"
 FORMAT = 1
 MAX_BYTES = 200_000_000
-_LATER: dict[str, Any] = {"metrics": [], "baselines": []}  # that an older study.json has not
+_LATER: dict[str, Any] = {
+    "metrics": [],
+    "baselines": [],
+    "margin": 1.0,
+    "origins": {},
+}  # that an older study.json has not
 
 
 @dataclass(frozen=True)
@@ -159,6 +164,9 @@ class Study:
         config: The resolved options of the command that made it.
         metrics: Every metric that is shown; the first is ``metric``.
         baselines: What guesses without the graphs' structure get on the same folds.
+        margin: The largest difference that does not matter, in points, or in per cent of the
+            baseline's mean for a metric that is not a fraction.
+        origins: By the name of a trial, where its settings come from, in words.
     """
 
     name: str
@@ -169,8 +177,12 @@ class Study:
     config: Mapping[str, Any] = field(default_factory=dict, compare=False)
     metrics: tuple[str, ...] = ()
     baselines: tuple[Baseline, ...] = field(default=(), compare=False)
+    margin: float = 1.0
+    origins: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
+        if not 0 <= self.margin < math.inf:
+            raise InputError(f"The margin must be a number of at least 0; got {self.margin}.")
         object.__setattr__(self, "metrics", tuple(dict.fromkeys((self.metric, *self.metrics))))
         for spec in {spec for trial in self.trials for spec in trial.metrics}:
             note_spec(spec)
@@ -269,7 +281,7 @@ def save_studies(folder: Path, studies: Iterable[Study]) -> None:
     """
     kept = load_studies(folder)
     for study in studies:
-        kept = [*(each for each in kept if not _covers(study, each)), study]
+        kept = [*(each for each in kept if not covers(study, each)), study]
     content = {"format": FORMAT, "studies": [each.to_dict() for each in kept]}
     path = folder / FILE_NAME
     try:
@@ -306,7 +318,7 @@ def load_studies(folder: Path) -> list[Study]:
         ) from error
 
 
-def _covers(study: Study, earlier: Study) -> bool:
+def covers(study: Study, earlier: Study) -> bool:
     """Whether a study has every trial of an earlier one, with all its runs."""
     runs = {_question(trial): {k for keys in trial.keys for k in keys} for trial in study.trials}
     return study.name == earlier.name and all(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from ifmixup.training.edge_attributes import with_edge_attr
 from ifmixup.training.known_data import kind_of, known_settings, papers_dataset
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.settings import Settings, setting_types
+from ifmixup.values import Plain
 
 
 @dataclass(frozen=True)
@@ -89,3 +90,37 @@ def starting_point(
     changed_model, changed_method = set_options([start.model, start.method], options)
     base = with_edge_attr((settings or start.settings).with_(**own), model.spec, data)
     return Recommendation(base, changed_model, changed_method, start.origin)
+
+
+def decided(
+    starts: Sequence[Recommendation], leave_out: Collection[str] = ()
+) -> tuple[dict[str, Plain], list[str]]:
+    """Every setting and option of some trainings by name, as one configuration file has them.
+
+    Returns what is the same wherever it is an option, and lines that say what is not, and where the
+    values come from. What a variant sets itself, or is among the names to ``leave_out``, is not in
+    it.
+    """
+    values: dict[str, dict[str, Plain]] = {}  # by name and by whose it is
+    fixed: set[str] = set()
+    for start in starts:
+        own = {"": start.settings.to_dict()}
+        for each in (start.model, start.method):
+            fixed |= set(each.fixed)
+            own[each.name] = dict(each.spec.options)
+        for owner, several in own.items():
+            for name, value in several.items():
+                values.setdefault(name, {})[owner or start.model.name] = value
+    said = [f"Settings of {start.model.name}: {start.origin}." for start in starts]
+    shared: dict[str, Plain] = {}
+    for name, by_owner in values.items():
+        different = list(dict.fromkeys(map(repr, by_owner.values())))
+        value = next(iter(by_owner.values()))
+        if name in leave_out or value is None or isinstance(value, tuple):
+            continue
+        if len(different) == 1 and name not in fixed:
+            shared[name] = value
+        elif len(different) > 1:
+            listed = ", ".join(f"{who} {value}" for who, value in by_owner.items())
+            said.append(f"Not the same for all, so not set below: {name} ({listed}).")
+    return shared, list(dict.fromkeys(said))

@@ -38,6 +38,33 @@ class Watcher:
         """A run has ended, well or not."""
 
 
+class Watchers(Watcher):
+    """Tells several watchers, one after the other."""
+
+    def __init__(self, *several: Watcher) -> None:
+        self.several = several
+
+    def started(self, spec: RunSpec) -> None:
+        """To all."""
+        for each in self.several:
+            each.started(spec)
+
+    def fitting(self, spec: RunSpec, share: float) -> None:
+        """To all."""
+        for each in self.several:
+            each.fitting(spec, share)
+
+    def epoch(self, spec: RunSpec, number: int) -> None:
+        """To all."""
+        for each in self.several:
+            each.epoch(spec, number)
+
+    def finished(self, record: Record) -> None:
+        """To all."""
+        for each in self.several:
+            each.finished(record)
+
+
 class Engine(Protocol):
     """Executes runs; records come as they finish, each run once, in any order."""
 

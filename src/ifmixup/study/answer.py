@@ -1,0 +1,240 @@
+"""The answer: what a study found and what to do, as one paragraph in plain words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from statistics import median_low
+from typing import TYPE_CHECKING, Any
+
+from ifmixup.study.deploy import chosen_candidate, train_line
+from ifmixup.study.numbers import metric_text, p_text
+from ifmixup.study.protocols import needs_validation
+from ifmixup.study.rows import Contrast, Row, compare_baseline, compare_best
+from ifmixup.study.statistics import (
+    BETTER,
+    HELPS,
+    HURTS,
+    INCONCLUSIVE,
+    LEAST_FOLDS,
+    NO_DIFFERENCE,
+    TOO_FEW,
+    Difference,
+)
+from ifmixup.training.task import difference_unit, higher_is_better, signed, title_of
+
+if TYPE_CHECKING:
+    from ifmixup.study.comparison import Comparison
+
+_MOST = 3  # comparisons that are told one by one
+_SHOWN = ("learning_rate", "batch_size", "hidden_channels", "num_layers", "dropout")
+
+
+def answer(found: Comparison, config: Mapping[str, Any] | None = None) -> str:
+    """What :meth:`Comparison.answer` returns."""
+    study = found.study
+    protocol = "holdout" if "holdout" in study.protocols else study.protocols[0]
+    rows = [row for row in found.rows if row.trial.protocol == protocol]
+    if not rows:
+        return "No run has finished yet."
+    if len({row.trial.dataset for row in rows}) > 1:
+        return " ".join([*_over_datasets(rows), *_power(rows, found)])
+    best = max(rows, key=lambda row: row.score)
+    said = [*_best(found, best), *_augmentation(rows), *_models(found, protocol)]
+    said += [*_power(rows, found), *_settings(found, best)]
+    line = train_line(study, best, config)
+    if line:
+        said.append("Train it on all graphs with:")
+    return " ".join(said) + (f"\n{line}" if line else "")
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of an answer."""
+    return text.split(". ")[0].rstrip(".") + "."
+
+
+def _best(found: Comparison, best: Row) -> list[str]:
+    """Which trial is best, whether it can be told from the next, and from a guess."""
+    title, unit = title_of(best.metric), difference_unit(best.metric)
+    percent = " %" if difference_unit(best.metric).startswith("points") else ""
+    score = f"{best.score_text()}{percent}"
+    guess = compare_baseline(found.study, best)
+    said = []
+    if guess is not None and guess.verdict != BETTER:
+        said.append(_not_beaten(found, best, guess))
+    if math.isinf(best.score):
+        return [*said, f"The {title} is not defined on any fold."]
+    star = ", which is optimistic" * best.reading.optimistic
+    said.append(f"Best on {best.trial.dataset} is {best.label}: {title} {score}{star}.")
+    if guess is not None and guess.verdict == BETTER:
+        by = f"{guess.difference_text()} {unit}"
+        said.append(f"It beats {guess.second}, which sees no graph structure, by {by}.")
+    others = compare_best(found.study, best, found.rows)
+    if others:
+        said.append(_next(others[0], unit))
+    return said
+
+
+def _not_beaten(found: Comparison, best: Row, guess: Contrast) -> str:
+    """That no model is better than a guess without graphs."""
+    mean = next(each for each in found.baselines if each.name == guess.second).score_text()
+    by = f"{guess.difference_text()} {difference_unit(best.metric)}"
+    worse = (guess.finding.difference.mean <= 0) == higher_is_better(best.metric)
+    if worse or not guess.finding.difference.mean:
+        return (
+            f"No model beats {guess.second}, which sees no graph structure: {mean} against "
+            f"{best.score_text()} of the best model, {best.label} ({by})."
+        )
+    return (
+        f"It cannot be told whether any model beats {guess.second}, which sees no graph structure: "
+        f"{mean} against {best.score_text()} of the best model, {best.label} ({by}, "
+        f"{guess.verdict})."
+    )
+
+
+def _next(other: Contrast, unit: str) -> str:
+    by = f"{other.difference_text()} {unit}"
+    if other.verdict == BETTER:
+        return f"It is better than the next, {other.second}, by {by}."
+    if other.verdict == TOO_FEW:
+        return f"There are too few runs to tell it from the next, {other.second}: {by}."
+    if other.verdict == INCONCLUSIVE:
+        return f"It cannot be told from the next, {other.second}: {by}."
+    return f"To the next, {other.second}, there is {other.verdict}: {by}."
+
+
+def _augmentation(rows: Sequence[Row]) -> list[str]:
+    """Whether the methods helped, by how much."""
+    compared = [row for row in rows if row.difference is not None]
+    if not compared:
+        return []
+    by_verdict = _counted(compared)
+    if HELPS in by_verdict and HURTS in by_verdict:
+        lead = "Augmentation helps in some cases and hurts in others"
+    elif HELPS in by_verdict:
+        lead = "Augmentation helps"
+    elif HURTS in by_verdict:
+        lead = "Augmentation hurts"
+    elif set(by_verdict) == {TOO_FEW}:
+        lead = "There are too few runs to say whether augmentation helps"
+    elif INCONCLUSIVE in by_verdict or TOO_FEW in by_verdict:
+        lead = "It cannot be told whether augmentation helps"
+    else:
+        lead = f"Augmentation makes {next(iter(by_verdict))}"
+    told = [row for row in compared if row.verdict in (HELPS, HURTS)]
+    told = compared if len(compared) <= _MOST else told[: 2 * _MOST]
+    if not told:  # the one that comes nearest to helping, of those with an interval
+        told = [max(compared, key=_gain)]
+    parts = [f"{_effect(row)}: {row.verdict}" for row in told]
+    others = _counted([row for row in compared if row not in told])
+    parts += [f"{count} of {len(compared)}: {verdict}" for verdict, count in others.items()]
+    return [f"{lead} ({'; '.join(parts)})."]
+
+
+def _gain(row: Row) -> tuple[bool, float]:
+    assert row.difference is not None
+    return not math.isnan(row.difference.low), signed(row.difference.mean, row.metric)
+
+
+def _effect(row: Row) -> str:
+    assert row.adjusted_p is not None
+    p = "" if math.isnan(row.adjusted_p) else f", Holm-adjusted {p_text(row.adjusted_p)}"
+    return f"{row.label} {row.difference_text()} {difference_unit(row.metric)}{p}"
+
+
+def _models(found: Comparison, protocol: str) -> list[str]:
+    """Which models can be told apart."""
+    pairs = [each for each in found.models if each.protocol == protocol]
+    better = [each for each in pairs if each.verdict == BETTER]
+    told = pairs if len(pairs) <= _MOST else better[:_MOST]
+    parts = []
+    for each in told:
+        by = f"{each.difference_text()} {difference_unit(each.metric)}"
+        if each.verdict == BETTER:
+            parts.append(f"{each.first} is better than {each.second}, by {by}")
+        else:
+            parts.append(f"{each.first} against {each.second} {by}: {each.verdict}")
+    rest = len(pairs) - len(told)
+    if rest:
+        apart = len(better) - len([each for each in told if each.verdict == BETTER])
+        parts.append(f"of {rest} more pairs of models {apart or 'none'} can be told apart")
+    return [f"Models: {'; '.join(parts)}."] if parts else []
+
+
+def _power(rows: Sequence[Row], found: Comparison) -> list[str]:
+    """What these data can show at all."""
+    differences = [row.difference for row in rows if row.difference is not None]
+    if not differences:
+        differences = [each.finding.difference for each in found.models]
+    known = [each for each in differences if not math.isnan(each.detectable())]
+    if any(each.pairs < LEAST_FOLDS for each in differences):
+        return [f"Fewer than {LEAST_FOLDS} runs cannot show a difference: give more --repeats."]
+    if not known or len({row.trial.dataset for row in rows}) > 1:
+        return []
+    typical = sorted(known, key=Difference.detectable)[len(known) // 2]
+    row, unit = rows[0], difference_unit(rows[0].metric)
+    smallest = metric_text(row.metric, typical.detectable(), row.size.get(row.metric, math.nan))
+    said = (
+        f"These {typical.pairs} runs per trial would have shown a difference of {smallest} {unit} "
+        f"in 4 of 5 cases"
+    )
+    margin = next((r.margin for r in rows if r.margin is not None), None)
+    if margin is None:
+        return [f"{said}."]
+    if typical.detectable() <= margin.size:
+        return [f"{said}, which is less than {margin.name}."]
+    folds = len({fold for _, fold in row.trial.pairs})
+    repeats = typical.repeats_for(margin.size, folds)
+    if repeats is None:
+        return [
+            f"{said}; no number of repeats would show {margin.name}, because repeats use the same "
+            f"graphs: only more graphs would."
+        ]
+    return [f"{said}; to show {margin.name} takes about {repeats} repeats (--repeats {repeats})."]
+
+
+def _settings(found: Comparison, best: Row) -> list[str]:
+    """Which settings the best trial had, where they are from, and what they were by fold."""
+    trial, count = best.trial, len(best.trial.candidates)
+    origin = found.study.origins.get(trial.name, "")
+    values = chosen_candidate(best).values()
+    shown = ", ".join(f"{name} {values[name]}" for name in _SHOWN if values.get(name) is not None)
+    if count > 1:
+        by = "validation graphs, fold by fold," if trial.protocol == "holdout" else "the test folds"
+        said = f"Its settings were chosen on {by} from a grid of {count}: {best.chosen_text()}"
+        said += f"; the others are {origin}" * bool(origin)
+    else:
+        said = f"Its settings are {origin or 'those of the study'}, the same on every fold: {shown}"
+    if needs_validation(trial.protocol) and best.reading.chosen:
+        epochs = [choice.epoch for choice in best.reading.chosen.values()]
+        few, most, middle = min(epochs), max(epochs), median_low(epochs)
+        said += f"; of {trial.epochs} epochs validation chose {few}"
+        said += f" to {most}, {middle} in the median" * (few != most)
+    else:
+        said += f"; {trial.epochs} epochs"
+    return [f"{said}."]
+
+
+def _over_datasets(rows: Sequence[Row]) -> list[str]:
+    """What each trial does on several datasets."""
+    groups: dict[tuple[str, str | None], list[Row]] = {}
+    for row in rows:
+        if row.difference is not None:
+            groups.setdefault((row.trial.name, row.trial.against), []).append(row)
+    said = []
+    for (name, against), mine in groups.items():
+        counts = ", ".join(f"{verdict} on {count}" for verdict, count in _counted(mine).items())
+        said.append(f"{name} against {against} on {len(mine)} datasets: {counts}.")
+    return said or [f"{len(rows)} trials on several datasets; nothing is compared."]
+
+
+def _counted(rows: Sequence[Row]) -> dict[str, int]:
+    """How many rows have each verdict, the clearest first."""
+    order = (HELPS, HURTS, NO_DIFFERENCE, INCONCLUSIVE, TOO_FEW)
+    said = [row.verdict for row in rows if row.verdict is not None]
+    found: dict[str, int] = {}
+    for start in order:
+        for verdict in said:
+            if verdict.startswith(start):
+                found[verdict] = said.count(verdict)
+    return found

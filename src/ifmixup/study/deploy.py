@@ -1,0 +1,130 @@
+"""How to train the best of a study on all graphs: a command, or a line of Python."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Mapping
+from statistics import median_low
+from typing import Any
+
+from ifmixup.components import METHODS, MODELS, ClassSpec, Registry
+from ifmixup.study.protocols import needs_validation
+from ifmixup.study.rows import Row
+from ifmixup.study.study import Candidate, Study
+from ifmixup.training.settings import Settings, setting_types
+from ifmixup.training.task import IN_UNITS
+
+MODEL_FILE = "model.pt"
+_READING = ("smiles", "label", "identifier", "task", "features", "root")  # options of a source
+_OF_VALUES = (*IN_UNITS, "r2", "spearman")
+_STUDIES_LABELS = ("train_share", "label_noise")  # settings that no model is deployed with
+
+
+def chosen_candidate(row: Row) -> Candidate:
+    """The setting that was chosen on most folds; of several the first of the grid."""
+    counts = Counter(choice.candidate for choice in row.reading.chosen.values())
+    most = max(counts.values(), default=0)
+    index = min((each for each, count in counts.items() if count == most), default=0)
+    return row.trial.candidates[index]
+
+
+def chosen_epochs(row: Row) -> int:
+    """How long to train: the median of the epochs that validation chose, else all."""
+    epochs = [choice.epoch for choice in row.reading.chosen.values()]
+    return (
+        median_low(epochs) if epochs and needs_validation(row.trial.protocol) else row.trial.epochs
+    )
+
+
+def train_line(study: Study, row: Row, config: Mapping[str, Any] | None = None) -> str:
+    """The command that trains a trial on all graphs, for a study of ``ifmixup compare``; a line of
+    Python for one of :func:`ifmixup.compare`; empty for an experiment of the paper.
+    """
+    options = study.config if config is None else config
+    if "experiment" in options:
+        return ""
+    if "source" in options:
+        return _command(row, options)
+    return _python(row)
+
+
+def _command(row: Row, config: Mapping[str, Any]) -> str:
+    candidate = chosen_candidate(row)
+    words = ["ifmixup", "train", str(config["source"])]
+    words += ["--model", _typed(row.trial.model, config.get("models", ()))]
+    words += ["--method", _typed(row.trial.method, config.get("methods", ()))]
+    values = candidate.values()
+    searched = [
+        name
+        for name in values
+        if len({repr(each.values().get(name)) for each in row.trial.candidates}) > 1
+    ]
+    given = [name for name in values if name in config and name not in _STUDIES_LABELS]
+    chosen = {name: values[name] for name in dict.fromkeys([*given, *searched])}
+    chosen["epochs"] = chosen_epochs(row)
+    chosen |= {name: config[name] for name in _READING if config.get(name) is not None}
+    if config.get("strict"):
+        words.append("--strict")
+    if config.get("seed"):
+        chosen["seed"] = config["seed"]
+    for name, value in chosen.items():
+        dashed = name.replace("_", "-")
+        if isinstance(value, bool):
+            words.append(f"--{'' if value else 'no-'}{dashed}")
+        elif value is not None:
+            many = value if isinstance(value, list | tuple) else [value]
+            words += [f"--{dashed}", *map(str, many)]
+    return shlex.join([*words, "--save", MODEL_FILE])
+
+
+def _typed(name: str, given: Any) -> str:
+    """How a model or a method was named on the command line."""
+    for text in given if isinstance(given, list | tuple) else ():
+        before, equals, _ = str(text).partition("=")
+        label = before if equals and "(" not in before else str(text).partition("(")[0]
+        if label.rpartition(":")[2].strip() == name:
+            return str(text)
+    return name
+
+
+def _python(row: Row) -> str:
+    candidate = chosen_candidate(row)
+    defaults = Settings().to_dict()
+    parts = [_class(candidate.model), _class(candidate.method), f"epochs={chosen_epochs(row)}"]
+    parts += [
+        f"{name}={value!r}"
+        for name, value in candidate.settings.to_dict().items()
+        if name in setting_types()
+        and name not in ("epochs", "use_edge_attr", *_STUDIES_LABELS)
+        and value != defaults[name]
+    ]
+    if candidate.settings.use_edge_attr:
+        parts.append("use_edge_attr=True")
+    for registry, spec in ((MODELS, candidate.model), (METHODS, candidate.method)):
+        known = _defaults(registry, spec)
+        parts += [
+            f"{registry.kind}__{name}={value!r}"
+            for name, value in spec.options
+            if name not in known or known[name] != value
+        ]
+    kind = "GraphRegressor" if row.metric in _OF_VALUES else "GraphClassifier"
+    return f"model = ifmixup.{kind}({', '.join(parts)}).fit(graphs)"
+
+
+def _class(spec: ClassSpec) -> str:
+    """A class as Python names it: ours by its name, the user's by itself."""
+    if spec.source is not None:
+        return spec.class_name
+    registries = (MODELS, METHODS)
+    names = [n for r in registries for n in r.names() if r.get(n).__name__ == spec.class_name]
+    return repr(names[0] if names else spec.name)
+
+
+def _defaults(registry: Registry, spec: ClassSpec) -> dict[str, Any]:
+    """The defaults of a class of ours; of the user's, whose code is not imported, none."""
+    if spec.source is not None:
+        return {}
+    names = [name for name in registry.names() if registry.get(name).__name__ == spec.class_name]
+    options = registry.options(registry.get(names[0])) if names else {}
+    return {name: option.default for name, option in options.items()}

@@ -1,0 +1,192 @@
+"""The answer in plain words: every sentence, by a study that calls for it."""
+
+import shlex
+from dataclasses import replace
+
+import pytest
+
+from ifmixup.study.answer import first_sentence
+from ifmixup.study.baselines import Baseline
+from ifmixup.study.comparison import Comparison
+from stored_runs import records_of, result, study_of
+
+NOISE = (0.0, 0.011, -0.009, 0.004, -0.006, 0.008, -0.003, 0.002, -0.012, 0.005)
+
+
+def found(
+    means, *, models=("gin",), methods=("none", "ifmixup"), folds=10, guess=None, small=1.0,
+    config=None, metric="accuracy", epochs=None, **options,
+):  # fmt: skip
+    """A comparison of runs with a mean by (model, method), and noise that differs by fold."""
+    study = study_of(models, methods, folds=folds, metric=metric, **options)
+
+    def measure(run, validated):
+        mean = means[run.model.name, run.method.name]
+        shift = list(means).index((run.model.name, run.method.name))
+        value = mean + small * NOISE[(run.fold + 3 * shift + run.repeat) % 10]
+        best = (epochs or [2] * folds)[run.fold] - 1
+        validation = [0.9 if epoch == best else 0.1 for epoch in range(2)]
+        if metric == "mae":
+            validation = [-each for each in validation]
+        return result([value, value], validation=validation, metric=metric, chosen_nll=0.5)
+
+    if guess is not None:
+        values = tuple((0, fold, guess + NOISE[fold % 10]) for fold in range(folds))
+        study = replace(study, baselines=(Baseline("majority class", "MUTAG", {metric: values}),))
+    study = replace(study, config=config or {})
+    return Comparison(study, list(records_of(study, measure).values()))
+
+
+HELPED = {("gin", "none"): 0.70, ("gin", "ifmixup"): 0.80}
+
+
+def test_the_best_the_next_and_whether_augmentation_helped():
+    said = found(HELPED).answer()
+    assert said.startswith("Best on MUTAG is gin with ifmixup: accuracy 80.0 ± ")
+    assert "It is better than the next, gin with none, by +10.0 [+" in said
+    assert "Augmentation helps (gin with ifmixup +10.0 [+" in said
+    assert "Holm-adjusted p < 0.0001: helps)." in said
+
+
+def test_what_cannot_be_told():
+    same = {("gin", "none"): 0.700, ("gin", "ifmixup"): 0.702}
+    said = found(same, small=3).answer()
+    assert "It cannot be told from the next, gin with none: " in said
+    assert "It cannot be told whether augmentation helps (gin with ifmixup " in said
+    assert "inconclusive: the interval includes zero" in said
+    close = found({("gin", "none"): 0.700, ("gin", "ifmixup"): 0.7004}, small=0.2).answer()
+    assert "Augmentation makes no difference larger than 1 point (gin with ifmixup" in close
+    assert "there is no difference larger than 1 point" in close
+    few = found(same, folds=3).answer()
+    assert "There are too few runs to say whether augmentation helps" in few
+    assert "Fewer than 5 runs cannot show a difference" in few
+
+
+def test_no_model_beats_a_guess_is_the_first_sentence():
+    said = found(HELPED, guess=0.924).answer()
+    assert first_sentence(said).startswith(
+        "No model beats majority class, which sees no graph structure: 92.4 ± "
+    )
+    assert "of the best model, gin with ifmixup (−12.4 [−" in first_sentence(said)
+    unsure = found(HELPED, guess=0.799).answer()
+    assert unsure.startswith("It cannot be told whether any model beats majority class")
+    assert "It beats majority class" in found(HELPED, guess=0.6).answer()
+    errors = found({("gin", "none"): 0.7, ("gin", "ifmixup"): 0.5}, guess=0.4, metric="mae")
+    assert errors.answer().startswith("No model beats majority class")
+
+
+def test_models_are_compared_with_each_other():
+    means = {("gin", "none"): 0.9, ("gcn", "none"): 0.7, ("gat", "none"): 0.705}
+    two = found(means, models=("gin", "gcn"), methods=("none",))
+    (pair,) = two.models
+    assert (pair.first, pair.second, pair.verdict) == ("gin with none", "gcn with none", "better")
+    assert "Models: gin with none is better than gcn with none, by +20.0 [" in two.answer()
+    assert "gin with none against gcn with none on MUTAG (holdout): better." in two.verdict()
+    three = found(means, models=("gin", "gcn", "gat"), methods=("none",), small=3)
+    # one family of three pairs: the levels are those of Holm's steps
+    assert sorted(each.finding.difference.alpha for each in three.models) == pytest.approx(
+        [0.05 / 3, 0.05 / 2, 0.05]
+    )
+    assert "gat with none against gcn with none" in three.answer()
+    assert "inconclusive" in three.answer()
+
+
+def test_what_these_data_can_show():
+    study = found(HELPED)
+    row = study.rows[1]
+    smallest = 100 * row.difference.detectable()
+    assert f"These 10 runs per trial would have shown a difference of {smallest:.1f} points" in (
+        study.answer()
+    )
+    assert "no number of repeats would show 1 point" in found(HELPED, small=3).answer()
+    assert "which is less than 1 point" in found(HELPED, small=0.1).answer()
+    one = replace(found(HELPED, small=0.9).study, margin=1.4)
+    some = Comparison(one, found(HELPED, small=0.9).runs).answer()
+    repeats = (
+        Comparison(one, found(HELPED, small=0.9).runs).rows[1].difference.repeats_for(0.014, 10)
+    )
+    assert repeats is None or f"(--repeats {repeats})" in some or "less than 1.4 points" in some
+
+
+def test_settings_where_they_are_from_and_what_they_were_by_fold():
+    study = found(HELPED, epochs=[1, 2] * 5)
+    study = Comparison(replace(study.study, origins={"gin ifmixup": "the defaults"}), study.runs)
+    assert (
+        "Its settings are the defaults, the same on every fold: learning_rate 0.01, batch_size 32"
+        in study.answer()
+    )
+    assert "of 2 epochs validation chose 1 to 2, 1 in the median." in study.answer()
+    grid = found(HELPED, grid={"num_layers": [3, 5]})
+    assert (
+        "chosen on validation graphs, fold by fold, from a grid of 2: num_layers 3;"
+        in grid.answer()
+    )
+    optimistic = found(HELPED, protocols=("paper",), grid={"num_layers": [3, 5]}).answer()
+    assert "chosen on the test folds from a grid of 2" in optimistic
+    assert "which is optimistic" in optimistic
+
+
+def test_the_chosen_setting_stands_in_the_table():
+    study = found(HELPED, grid={"num_layers": [3, 5]})
+    assert "num_layers 3" in study.table()
+    assert "chosen" in study.table("markdown").splitlines()[0]
+    assert study.figures()[1]["chosen"] == "num_layers 3"
+    assert "chosen" not in study.table("latex")  # no prose
+
+
+def test_the_command_that_trains_it():
+    config = {
+        "command": "compare", "source": "my mols.csv", "models": ["gin", "nets.py:Net"],
+        "methods": ["none", "ifmixup"], "epochs": 2, "label": "toxic", "strict": True, "seed": 3,
+        "folds": 10, "metric": "accuracy", "protocols": ["holdout"],
+    }  # fmt: skip
+    study = found(HELPED, config=config, grid={"num_layers": [5, 3]}, epochs=[1] * 7 + [2] * 3)
+    *_, line = study.answer().splitlines()
+    assert shlex.split(line) == [
+        "ifmixup", "train", "my mols.csv", "--model", "gin", "--method", "ifmixup", "--strict",
+        "--epochs", "1", "--num-layers", "5", "--label", "toxic", "--seed", "3",
+        "--save", "model.pt",
+    ]  # fmt: skip
+    *_, line = study.answer({**config, "source": "data/my mols.csv"}).splitlines()
+    assert "'data/my mols.csv'" in line
+
+
+def test_that_command_is_one_that_train_understands(tmp_path, monkeypatch):
+    from ifmixup.cli import main
+
+    config = {"source": "MUTAG", "epochs": 2, "hidden_channels": 4, "recompute_bn": True}
+    grid = {"hidden_channels": [4]}
+    study = found(HELPED, config=config, grid=grid, recompute_bn=True, epochs=[1] * 10)
+    *_, line = study.answer().splitlines()
+    monkeypatch.chdir(tmp_path)
+    assert "--recompute-bn --" in line
+    assert main(shlex.split(line)[1:]) == 0
+    assert (tmp_path / "model.pt").exists()
+
+
+def test_a_variant_is_named_as_it_was_typed():
+    config = {"source": "MUTAG", "models": ["gin=gin(num_layers=2)"], "methods": ["a.py:ifmixup"]}
+    *_, line = found(HELPED, config=config).answer().splitlines()
+    assert "--model 'gin=gin(num_layers=2)' --method a.py:ifmixup" in line
+
+
+def test_from_python_it_is_a_line_of_python():
+    study = found(HELPED, learning_rate=0.005, grid={"alpha": [2.0], "hidden_channels": [8]})
+    *_, line = study.answer().splitlines()
+    assert line == (
+        "model = ifmixup.GraphClassifier('gin', 'ifmixup', epochs=2, learning_rate=0.005, "
+        "model__hidden_channels=8, method__alpha=2.0).fit(graphs)"
+    )
+    errors = found({("gin", "none"): 0.7, ("gin", "ifmixup"): 0.5}, metric="mae").answer()
+    assert "ifmixup.GraphRegressor('gin', 'ifmixup'" in errors
+
+
+def test_several_datasets_are_counted():
+    said = found(HELPED, datasets=("A", "B")).answer()
+    assert said.startswith("gin ifmixup against gin none on 2 datasets: helps on 2.")
+    assert "Train it" not in said
+
+
+def test_nothing_has_run():
+    study = study_of()
+    assert Comparison(study, []).answer() == "No run has finished yet."
