@@ -109,7 +109,7 @@ def train(folder: Path, method: str, batch_size: int, epochs: int) -> dict[str, 
     torch.set_num_threads(1)
     data = open_packed(folder)
     count = len(data)
-    # Wrong labels, as real ones have: a loss that vanishes makes numbers that a processor is slow on.
+    # Wrong labels, as real data has: processors are slow on the tiny numbers of a vanishing loss.
     settings = Settings(epochs=epochs, batch_size=batch_size, label_noise=0.1)
     with Peak() as memory:
         trainer = Trainer(

@@ -31,7 +31,7 @@ from ifmixup.training.run import RunResult
 from measure import Figure, save, show
 
 EPOCHS = 50
-GRID = {
+GRID: dict[str, list[Any]] = {
     "learning_rate": [0.01, 0.005, 0.002, 0.001, 0.0005],
     "batch_size": [16, 32, 64, 128, 256],
     "dropout": [0.0, 0.1, 0.2, 0.3, 0.5],
