@@ -207,7 +207,7 @@ def check(study, records, folder):
     on_page = read.studies()
     by_name = {}
     for guess, each in zip(printed.baselines, figures, strict=False):
-        cell = on_page.pop((0, f"{each['dataset']}, without a graph network", each["name"], ""))
+        cell = on_page.pop((0, f"{each['dataset']}, graph-free", each["name"], ""))
         assert cell[score_title(printed)] == guess.score_text()
         assert guess.baseline.mean(each["metric"]) == each["mean"]
     for row, each in zip(printed.rows, figures[len(printed.baselines) :], strict=True):

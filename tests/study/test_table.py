@@ -107,6 +107,7 @@ def test_latex_compiles(tmp_path):
 
 
 ROWS = [
+    TerminalRow(("MUTAG", "with a long name of its own"), ("random forest on sums", "1.5", "", "")),
     TerminalRow(("MUTAG gcn", "holdout"), ("none", "75.0 ± 4.1", "", "")),
     TerminalRow(
         ("MUTAG gcn", "holdout"),
@@ -139,7 +140,7 @@ def test_nothing_is_cropped_at_any_width(width):
 def test_side_by_side_where_there_is_room_and_stacked_where_not():
     def printed(width):
         console = Console(width=width, file=io.StringIO(), color_system=None)
-        rows = [ROWS[0], TerminalRow(ROWS[1].group, ("ifmixup", *ROWS[1].cells[1:]))]
+        rows = [ROWS[1], TerminalRow(ROWS[2].group, ("ifmixup", *ROWS[2].cells[1:]))]
         console.print(TerminalTable(HEAD, rows, wraps={0, 3}, left={0, 1, 2, 3}))
         return [line.rstrip() for line in console.file.getvalue().splitlines()]
 

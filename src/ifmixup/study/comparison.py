@@ -43,7 +43,7 @@ OPTIMISTIC = (
     "on the test folds themselves, so these numbers tend to be too good."
 )
 FORMATS = {"text": ".txt", "csv": ".csv", "markdown": ".md", "latex": ".tex", "json": ".json"}
-WITHOUT_GRAPHS = "without a graph network"
+WITHOUT_GRAPHS = "graph-free"
 _WIDTH = 100  # of a table as text
 
 

@@ -32,6 +32,7 @@ _LATEX = {
     **{sign: f"\\{sign}" for sign in "&%$#_{}"},
 }
 _NUMBER = re.compile(r"([+−]?)(\d+)(?:\.(\d+))?")
+_NAME = 16  # how wide names are before they are wrapped
 _GAP = "   "  # between items of a stacked row
 
 
@@ -134,11 +135,11 @@ class TerminalTable:
         widths = []
         for j, title in enumerate(self.head):
             texts = [*title.split("\n"), *(row.cells[j] for row in self.rows)]
+            named = min(_NAME, max(map(cell_len, texts))) if j == 0 else 0
             if j in self.wraps:
                 texts = [word for text in texts for word in text.split()]
-            if j == 0:
-                texts += [name for row in self.rows for name in row.group[:1]]
-            widths.append(max(map(cell_len, texts), default=0))
+            texts += [row.group[j] for row in self.rows if j < len(row.group)]
+            widths.append(max(named, *map(cell_len, texts)))
         return widths
 
     def _side_by_side(self) -> RichTable:
