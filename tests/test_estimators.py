@@ -147,11 +147,13 @@ def test_an_unseen_category_is_told(fitted):
         assert fitted.predict([graph]).tolist()[0] in ("ring", "chord")
 
 
-def test_edge_attributes_are_read_only_when_asked():
+def test_edge_attributes_are_read_where_all_graphs_have_them():
     graphs = [ring(5, bool(n % 2)) for n in range(10)]
     for graph in graphs[:5]:
         graph.edge_attr = torch.zeros(graph.num_edges, dtype=torch.long)
-    assert len(GraphClassifier(**SMALL).fit(graphs).predict(graphs)) == 10
+    model = GraphClassifier(**SMALL).fit(graphs)
+    assert len(model.predict(graphs)) == 10
+    assert model.predictor_.settings.use_edge_attr is False
     with pytest.raises(InputError, match="Graph 5 has no edge_attr, but others have it"):
         GraphClassifier(**SMALL, use_edge_attr=True).fit(graphs)
     model = GraphClassifier(**SMALL, use_edge_attr=True).fit(
@@ -667,6 +669,36 @@ def test_splits_that_fit_cannot_use():
         GraphClassifier(**SMALL).fit(GRAPHS, split=two)
     with pytest.raises(InputError, match="has no SMILES"):
         GraphRegressor(**SMALL).fit(GRAPHS, split="scaffold")
+
+
+MOLECULES = ["CCO", "CC", "c1ccccc1", "CCN", "CC=O", "C#N"] * 3
+
+
+@pytest.mark.parametrize("kind", ["list", "array", "series", "frame"])
+def test_molecules_as_smiles(kind):
+    import pandas as pd
+
+    make = {
+        "list": list,
+        "array": np.array,
+        "series": pd.Series,
+        "frame": lambda smiles: pd.DataFrame({"smiles": smiles}),
+    }[kind]
+    classifier = GraphClassifier("gin", epochs=1, random_state=0, model__num_layers=1)
+    classifier.fit(make(MOLECULES), ["a", "b"] * 9)
+    assert classifier.predictor_.settings.use_edge_attr is True  # bonds are read
+    assert classifier.n_features_in_ == 9
+    found = classifier.predict_proba(make(["CCO", "CCCN"]))
+    assert found.shape == (2, 2)
+    np.testing.assert_allclose(found, classifier.predict_proba(["CCO", "CCCN"]))
+    with pytest.raises(InputError, match=r"1 of 2 rows are not molecules: row 0: 'XX': not SM"):
+        classifier.predict(make(["XX", "C"]))
+
+
+def test_molecules_with_values():
+    regressor = GraphRegressor("gcn", epochs=1, random_state=0, model__num_layers=1)
+    assert regressor.fit(MOLECULES, range(18)).predict(["CCO"]).shape == (1,)
+    assert regressor.predictor_.settings.use_edge_attr is False
 
 
 @pytest.mark.parametrize("metric", ["f1_macro", "f1", COST])

@@ -23,6 +23,7 @@ from ifmixup.components import Component, check_complete, resolve
 from ifmixup.data import FeatureEncoder
 from ifmixup.data.dataset import Rows
 from ifmixup.data.pyg import as_graphs
+from ifmixup.data.smiles import column_names
 from ifmixup.data.user_targets import labels_of, number_classes, values_of
 from ifmixup.errors import InputError, InputTypeError, unknown_name
 from ifmixup.prediction.predictor import Predictor
@@ -127,7 +128,8 @@ class GraphEstimator(BaseEstimator):
         shared = [name for name in setting_types() if hasattr(self, name)]
         settings = Settings.of({name: getattr(self, name) for name in shared})
         if settings.use_edge_attr is None:
-            has = any(_has_edge_data(graph) for graph in graphs)
+            with_edges = [graph for graph in graphs if graph.num_edges]
+            has = bool(with_edges) and all(map(_has_edge_data, with_edges))
             settings = settings.with_(use_edge_attr=has and asks_for_edge_attr(model.spec))
         if len(graphs) < 2:
             raise InputError("At least two graphs are needed to fit; got 1 sample.")
@@ -155,7 +157,10 @@ class GraphEstimator(BaseEstimator):
                 metrics=metrics,
                 **told,
             )
-        self.n_features_in_ = 1 if graphs[0].x.dim() == 1 else int(graphs[0].x.size(1))
+        kinds = graphs[0].get("node_kinds") or [()]  # of molecules
+        self.n_features_in_ = len(kinds[0]) + (
+            1 if graphs[0].x.dim() == 1 else int(graphs[0].x.size(1))
+        )
         self.n_iter_ = trainer.epoch
         self.curves_ = trainer.curves
         self.predictor_ = Predictor.of(trainer)
@@ -286,7 +291,8 @@ class GraphClassifier(_TakesGraphs, ClassifierMixin, GraphEstimator):
         """Train on graphs.
 
         Args:
-            graphs: A list of ``Data``, a NumPy array of them, or a PyG dataset.
+            graphs: A list of ``Data``, a NumPy array of them, or a PyG dataset; or molecules: a
+                list or a Series of SMILES, or a DataFrame with a column ``smiles``.
             y: The class of each graph, anything hashable; None takes the ``y`` of the graphs.
             split: Which graphs to train on and which choose the epoch, as for
                 :func:`ifmixup.compare`; test graphs are left out. ``"scaffold"`` and the like make
@@ -372,10 +378,12 @@ def _packed(
     graphs: Sequence[Data], targets: Tensor, task: str, *, edge_attr: bool
 ) -> PackedDataset:
     """The graphs as a training takes them, with their features encoded."""
-    read = ("x", "edge_index", "edge_weight", *(["edge_attr"] if edge_attr else []))
+    read = ["x", "edge_index", "edge_weight", "node_kinds"]
+    read += ["edge_attr", "edge_kinds"] if edge_attr else []
     # Without what no model reads: some graphs may have it and others not.
     plain = [Data(**{key: graph[key] for key in read if key in graph}) for graph in graphs]
-    encoder = FeatureEncoder.fit(plain)
+    nodes, edges = column_names("standard") if "node_kinds" in plain[0] else (None, None)
+    encoder = FeatureEncoder.fit(plain, node_names=nodes, edge_names=edges)
     encoded = encoder.transform(plain)
     for graph, target in zip(encoded, targets.split(1), strict=True):
         graph.y = target

@@ -107,12 +107,32 @@ def test_json(molecule_model, capsys):
     rows = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert len(rows) == 5
     assert sum(rows[0]["probabilities"].values()) == pytest.approx(1)
+    assert rows[1].pop("row")["smiles"] == "this is no molecule"
     assert rows[1] == {
         "id": "1",
         "prediction": None,
         "probabilities": None,
         "problem": "not SMILES",
     }
+
+
+def test_the_columns_of_the_table_are_kept(molecule_model, tmp_path, capsys):
+    asked = tmp_path / "asked.csv"
+    asked.write_text("name,smiles,prediction,id\nx,CCO,mine,7\ny,not one,too,8\nz,C\n")
+    output = tmp_path / "out.csv"
+    assert main(["predict", str(molecule_model), str(asked), "-o", str(output)]) == 0
+    rows = table(output.read_text())
+    assert list(rows[0])[:6] == [
+        "name", "smiles", "prediction", "id", "id_predicted", "prediction_predicted"
+    ]  # fmt: skip
+    assert [row["name"] for row in rows] == ["x", "y", ""]
+    assert [row["prediction"] for row in rows] == ["mine", "too", ""]
+    assert [row["id_predicted"] for row in rows] == ["0", "1", "2"]
+    assert rows[0]["prediction_predicted"] in ("yes", "no")
+    assert rows[1]["problem"] == "not SMILES"
+    assert rows[2]["problem"] == "expected 4 columns, found 2"
+    said = " ".join(capsys.readouterr().err.split())
+    assert "called otherwise: id_predicted (id), prediction_predicted (prediction)." in said
 
 
 def test_strict_stops_and_leaves_nothing(molecule_model, tmp_path, capsys):

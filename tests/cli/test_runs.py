@@ -156,18 +156,19 @@ def test_the_studies_of_a_folder_stand_above_its_runs(tmp_path, capsys):
     assert ["1", "4", "0"] in rows
 
 
-def test_what_a_grid_chose(tmp_path, capsys):
-    study = study_of(grid={"num_layers": [3, 5]})
+def test_what_was_chosen_of_a_grid_stands_under_its_study(tmp_path, capsys):
+    study = study_of(folds=3, grid={"dropout": [0.0, 0.5], "alpha": [1.0, 20.0]})
 
     def measure(run, validated):
-        layers = dict(run.model.options)["num_layers"]
-        better = (layers == 5) == (run.fold == 2)
-        return result((0.5, 0.6), validation=(0.1, 0.9 if better else 0.2))
+        dropout = dict(run.model.options)["dropout"]
+        good = dropout == (0.5 if run.fold else 0.0)
+        return result([0.5, 0.7], validation=[0.5, 0.9 if good else 0.6])
 
     with Store(tmp_path) as store:
         store.merge(records_of(study, measure).values())
     save_studies(tmp_path, [study])
     assert runs(tmp_path) == 0
-    assert "  MUTAG gcn ifmixup (holdout) chose num_layers 3 on 4 folds, 5 on 1.\n" in (
-        capsys.readouterr().out
-    )
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "  gcn none (holdout) chose dropout 0.5 on 2 folds, 0 on 1."
+    assert lines[2].startswith("  gcn ifmixup (holdout) chose ")
+    assert "alpha 1" in lines[2]

@@ -213,3 +213,9 @@ def test_a_terminal_is_not_steered(monkeypatch):
         monkeypatch.setattr("sys.stdout", stream)
         save_predictions(rows, "-", task="classes", names=["n\x1bo", "yes"])
         assert expected in stream.getvalue()
+
+
+def test_a_column_of_the_input_keeps_its_name():
+    assert columns("values", ["logS"], ["smiles", "logS"]) == ["id", "logS_predicted", "problem"]
+    assert columns("values", ["a"], ["a", "a_predicted"])[1] == "a_predicted_predicted"
+    assert columns("classes", ["0", "1"], ["problem"])[-1] == "problem_predicted"

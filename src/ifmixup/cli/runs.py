@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,7 +37,7 @@ def runs(
 ) -> int:
     """List the studies and runs of a FOLDER, or the folders in it; export and import runs.
 
-    The exit code is 1 if a line of an import was refused.
+    The exit code is 1 if a line of an import was refused, or a run is damaged.
 
     Args:
         folder: The folder of a study, or one that holds such folders.
@@ -56,6 +57,9 @@ def runs(
     filters: dict[str, Any] = {"dataset": dataset, "model": model, "method": method}
     filters |= {"status": status, "repeat": repeat, "fold": fold}
     wanted = {name: value for name, value in filters.items() if value is not None}
+    for name in ("repeat", "fold"):
+        if not 0 <= wanted.get(name, 0) < 2**31:
+            raise InputError(f"--{name} must be a number from 0; got {wanted[name]}.")
     console = PlainConsole()
     if export is not None:
         from ifmixup.study.exchange import check_output
@@ -98,20 +102,23 @@ def runs(
                 )
                 _print_chosen(study, store, console)
             _print_runs(rows, console)
+        for line in store.damage():
+            console.print(line)
+        complete = complete and not store.damaged
     return 0 if complete else 1
 
 
 def _print_chosen(study: Study, store: Store, console: PlainConsole) -> None:
-    """What was chosen of a grid, for each trial that has one."""
-    from ifmixup.study.rows import compare_trials
-
-    if all(len(trial.candidates) == 1 for trial in study.trials):
+    """Print what was chosen of a grid for each trial that has one."""
+    searched = [trial for trial in study.trials if len(trial.candidates) > 1]
+    if not searched:
         return
-    for row in compare_trials(study, store.get(sorted(study.keys))):
-        chosen = row.chosen_text()
-        if chosen:
-            name = f"{row.trial.dataset} {row.trial.name} ({row.trial.protocol})"
-            console.print(f"  {printable(name)} chose {printable(chosen, None)}.")
+    from ifmixup.study.comparison import Comparison
+
+    keys = [key for trial in searched for several in trial.keys for key in several]
+    part = replace(study, trials=tuple(searched))
+    for row in Comparison(part, list(store.get(keys).values())).rows:
+        console.print(f"  {row.trial.name} ({row.trial.protocol}) chose {row.chosen_text()}.")
 
 
 def _import(folder: Path, source: Path, console: PlainConsole) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,10 +25,12 @@ from ifmixup.data.raw import LoadOptions, assemble
 from ifmixup.data.saved_graphs import read_saved
 from ifmixup.data.smiles import check_features
 from ifmixup.data.table import Table
+from ifmixup.data.table_cache import remembered
 from ifmixup.data.tu import read_tu, tu_in
 from ifmixup.errors import DatasetError, InputError, InputTypeError
 
-_Row = tuple[str, Data | str]  # its identifier, and its graph or why there is none
+# Its identifier, its graph or why there is none, and its cells by column.
+_Row = tuple[str, Data | str, dict[str, str]]
 
 
 @dataclass
@@ -40,12 +42,14 @@ class Part:
         problems: Why a row has no graph; None where it has one.
         graphs: The graphs of the rows that have one.
         encoder: The encoder of their features; None where they are not encoded yet.
+        cells: What a table has in each row, by column; empty for other sources.
     """
 
     ids: list[str]
     problems: list[str | None]
     graphs: list[Data]
     encoder: FeatureEncoder | None = None
+    cells: list[dict[str, str]] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -91,7 +95,9 @@ def load(
 
     Categories become one-hot features, described by ``dataset.encoder``. Graphs without node
     attributes get one-hot degrees. Lines that cannot be used are skipped and listed in
-    ``dataset.skipped``. Files are read again each time; nothing is cached.
+    ``dataset.skipped``. Molecules of a table are kept in the
+    user's cache, and read again where the file or the options changed (see
+    :mod:`ifmixup.data.table_cache`); other files are read each time.
 
     Args:
         source: See above. A name may be in any case, and also ``IMDB-B`` or ``IMDB-M``.
@@ -145,8 +151,14 @@ def load(
         return assemble(read_ogb(text.removeprefix(PREFIX), root, options), options)
     if table is not None:
         options = replace(options, label=label or table[2])
-        opened = Table(Path(table[0]).expanduser())
-        return assemble(read_molecules(opened, smiles or table[1], options, features), options)
+        path, column = Path(table[0]).expanduser(), smiles or table[1]
+
+        def read() -> GraphDataset:
+            return assemble(read_molecules(Table(path), column, options, features), options)
+
+        if encoder is not None:  # of a model that predicts, which reads each table once
+            return read()
+        return remembered(path, {**vars(options), "smiles": column, "features": features}, read)
     path = Path(text).expanduser()
     if text.lower().endswith(".pt"):
         return from_pyg(read_saved(path), name=path.stem, **vars(options))
@@ -195,10 +207,11 @@ def read_in_parts(
         rows, used = _in_order(dataset), dataset.encoder
     while several := list(islice(rows, size)):
         yield Part(
-            [name for name, _ in several],
-            [found if isinstance(found, str) else None for _, found in several],
-            [found for _, found in several if not isinstance(found, str)],
+            [name for name, _, _ in several],
+            [found if isinstance(found, str) else None for _, found, _ in several],
+            [found for _, found, _ in several if not isinstance(found, str)],
             used,
+            [cells for _, _, cells in several if cells],
         )
 
 
@@ -297,18 +310,25 @@ def _check_no_columns(source: str, options: LoadOptions) -> None:
 def _table_rows(
     path: Path, smiles: str | None, identifier: str | None, strict: bool, features: str
 ) -> Iterator[_Row]:
-    for row, name, found in molecules_in(Table(path), smiles, identifier, features=features):
+    table = Table(path)
+    columns = table.columns
+    every = range(len(columns))
+    for row, name, found in molecules_in(table, smiles, identifier, every, features=features):
         if isinstance(found, str):
             Skips(str(path), strict).add(row.line, row.cells[0], found)
-        yield name, found
+        # A row of another length has one cell, its text; which columns it lacks is not known.
+        cells = row.cells[1 : 1 + len(columns)] if row.problem is None else [""] * len(columns)
+        yield name, found, dict(zip(columns, cells, strict=True))
 
 
 def _in_order(dataset: GraphDataset) -> Iterator[_Row]:
     """The graphs, and between them the skipped lines: line n is the n-th row."""
     skipped: dict[int, _Row] = {
-        one.line: (one.text if one.identifier is None else one.identifier, one.reason)
+        one.line: (one.text if one.identifier is None else one.identifier, one.reason, {})
         for one in dataset.skipped
     }
-    kept = zip(dataset.ids, dataset, strict=True)
+    kept: Iterator[_Row] = (
+        (name, graph, {}) for name, graph in zip(dataset.ids, dataset, strict=True)
+    )
     for line in range(1, len(dataset) + len(skipped) + 1):
         yield skipped[line] if line in skipped else next(kept)

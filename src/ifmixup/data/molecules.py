@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from torch_geometric.data import Data
 
@@ -14,7 +15,8 @@ from ifmixup.data.raw import LoadOptions, RawGraphs
 from ifmixup.data.smiles import check_features, column_names, smiles_reader
 from ifmixup.data.table import Row, Table
 from ifmixup.data.targets import read_targets
-from ifmixup.errors import DatasetError
+from ifmixup.errors import DatasetError, InputError
+from ifmixup.values import listed
 
 # molecules.csv, molecules.csv:smiles, molecules.csv:smiles:label; the first colon after the
 # ending counts, because a Windows drive is part of the path.
@@ -124,6 +126,26 @@ def molecules_in(
             except NoGraphError as error:
                 found = str(error)
             yield row, str(count) if identifier is None else row.cells[-1].strip(), found
+
+
+def graphs_of(source: Any, features: str = "standard") -> list[Data]:
+    """The graphs of a DataFrame or of a list of SMILES, one for each row, not encoded yet.
+
+    Raises:
+        InputError: If a row is not a molecule: rows must line up with labels and predictions.
+    """
+    found, wrong = [], []
+    for row, name, graph in molecules_in(Frame(source), None, None, features=features):
+        if isinstance(graph, str):
+            wrong.append(f"row {name}: {row.cells[0][:60]!r}: {graph}")
+        else:
+            found.append(graph)
+    if wrong:
+        raise InputError(
+            f"{len(wrong)} of {len(wrong) + len(found)} rows are not molecules: "
+            f"{listed(wrong, 3)}. Leave them out."
+        )
+    return found
 
 
 def smiles_column(table: Table, smiles: str | None) -> int:

@@ -13,6 +13,8 @@ from torch_geometric.data import Batch, Data, Dataset
 
 from ifmixup.data.dataset import GraphDataset, Rows, Skips
 from ifmixup.data.encoder import FeatureEncoder
+from ifmixup.data.frames import is_frame, is_smiles
+from ifmixup.data.molecules import graphs_of
 from ifmixup.data.raw import LoadOptions, RawGraphs, assemble
 from ifmixup.data.targets import Targets, infer_task, number_targets, target_names
 from ifmixup.errors import DatasetError, InputError, InputTypeError
@@ -76,7 +78,11 @@ def from_pyg(
 
 
 def as_graphs(graphs: Any) -> list[Data]:
-    """Graphs as a list, from a list, a NumPy array of objects, a PyG dataset or a ``Batch``."""
+    """Graphs as a list, from a list, a NumPy array of objects, a PyG dataset or a ``Batch``; or
+    from SMILES: a list, an array or a Series of them, or a DataFrame.
+    """
+    if is_frame(graphs) or is_smiles(graphs):
+        return graphs_of(graphs)
     if isinstance(graphs, Batch):
         return graphs.to_data_list()
     if isinstance(graphs, Data):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from pathlib import Path
 from typing import IO
@@ -16,6 +17,7 @@ from ifmixup.data.load import Part
 from ifmixup.errors import InputError
 from ifmixup.prediction.predictor import BATCH_SIZE, Predictor
 from ifmixup.safe_io import atomically, printable
+from ifmixup.values import listed
 
 STDOUT = "-"
 _JSON_NAMES = {"classes": "probabilities", "labels": "probabilities", "values": "values"}
@@ -28,6 +30,7 @@ class Prediction:
     id: str
     output: list[float] | None  # C or T probabilities, or T values; None where there is no graph
     problem: str | None = None  # why there is no output, or what makes it doubtful
+    cells: Mapping[str, str] = field(default_factory=dict)  # of the row of the table, by column
 
     @property
     def best(self) -> int | None:
@@ -55,11 +58,12 @@ def predictions(
         doubts = iter([predictor.doubt(graph) for graph in graphs])
         batches = predictor.answer(graphs, batch_size, device=device)
         outputs = (row.tolist() for batch in batches for row in batch)
-        for name, problem in zip(part.ids, part.problems, strict=True):
+        cells = part.cells or [{}] * len(part)
+        for name, problem, own in zip(part.ids, part.problems, cells, strict=True):
             if problem is not None:
-                yield Prediction(name, None, problem)
+                yield Prediction(name, None, problem, own)
             else:
-                yield Prediction(name, next(outputs), next(doubts))
+                yield Prediction(name, next(outputs), next(doubts), own)
 
 
 def save_predictions(
@@ -72,6 +76,8 @@ def save_predictions(
 ) -> tuple[int, int]:
     """Write predictions one by one, as CSV or as one JSON object per line.
 
+    Of a table, each row keeps its own columns, which come first; in JSON they are its ``row``.
+
     ``output`` is a file, which is replaced when all is written, or ``-`` for standard output;
     ``names`` are those of the classes or columns.
 
@@ -80,29 +86,51 @@ def save_predictions(
     count = failed = 0
     # The first one before anything is written: it shows most that can be wrong with a source.
     rows = iter(rows)
-    rows = chain(list(islice(rows, 1)), rows)
+    first = list(islice(rows, 1))
+    rows = chain(first, rows)
+    own = list(first[0].cells) if first else []
     with _opened(output) as stream:
         table = csv.writer(stream, lineterminator="\n")
         if not as_json:
-            table.writerow(_shown(columns(task, names), stream))
+            added, usual = columns(task, names, own), columns(task, names)
+            clash = [f"{a} ({b})" for a, b in zip(added, usual, strict=True) if a != b]
+            if clash:
+                warnings.warn(
+                    f"The table has columns with the names of ours, which are called otherwise: "
+                    f"{listed(clash)}.",
+                    stacklevel=1,
+                )
+            table.writerow(_shown([*own, *added], stream))
         for row in rows:
             if as_json:
                 stream.write(json.dumps(_as_object(row, task, names)) + "\n")
             else:
-                table.writerow(_shown(_cells(row, task, names), stream))
+                cells = [*row.cells.values(), *_cells(row, task, names)]
+                table.writerow(_shown(cells, stream))
             count += 1
             failed += row.output is None
     return count, failed
 
 
-def columns(task: str, names: Sequence[str]) -> list[str]:
-    """The header of the CSV: ``id``, the predicted columns, ``problem``."""
+def columns(task: str, names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
+    """The columns that predictions add: ``id``, the predicted ones, ``problem``.
+
+    A name that is ``taken``, by a column of the input or by one of ours, gets ``_predicted``, as
+    often as it takes: the true ``toxic`` of a table stays beside ``toxic_predicted``.
+    """
+    predicted = list(names)
     if task == "classes":
-        return ["id", "prediction", *(f"probability_{name}" for name in names), "problem"]
-    # A column of the user's may have the name of one of ours.
-    taken = ("id", "problem")
-    own = [f"{name}_predicted" if name in taken else name for name in names]
-    return ["id", *own, "problem"]
+        predicted = ["prediction", *(f"probability_{name}" for name in names)]
+    used = set(taken)
+
+    def free(name: str) -> str:
+        while name in used:
+            name += "_predicted"
+        used.add(name)
+        return name
+
+    first, last = free("id"), free("problem")
+    return [first, *map(free, predicted), last]
 
 
 def check_output(output: str) -> None:
@@ -142,7 +170,8 @@ def _as_object(row: Prediction, task: str, names: Sequence[str]) -> dict[str, ob
     if task == "classes":
         told["prediction"] = None if row.best is None else names[row.best]
     numbers = None if row.output is None else dict(zip(names, row.output, strict=True))
-    return {**told, _JSON_NAMES[task]: numbers, "problem": row.problem}
+    found = {**told, _JSON_NAMES[task]: numbers, "problem": row.problem}
+    return {**found, "row": dict(row.cells)} if row.cells else found
 
 
 @contextmanager

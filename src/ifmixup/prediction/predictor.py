@@ -17,6 +17,9 @@ from torch_geometric.data import Batch, Data, InMemoryDataset
 from ifmixup.batch import from_batch
 from ifmixup.components import foreign
 from ifmixup.data import FeatureEncoder
+from ifmixup.data.frames import is_frame, is_smiles
+from ifmixup.data.molecules import graphs_of
+from ifmixup.data.smiles import check_features
 from ifmixup.edges import check_edge_index, check_edge_weight, shape_of
 from ifmixup.errors import InputError, InputTypeError
 from ifmixup.nn.inputs import GraphsModel
@@ -111,7 +114,8 @@ class Predictor:
         one batch at a time is read, checked and predicted.
 
         Args:
-            graphs: A PyG dataset, a list of ``Data``, or an iterable of them.
+            graphs: A PyG dataset, a list of ``Data``, or an iterable of them; or molecules: a list
+                or a Series of SMILES, or a DataFrame with a column ``smiles``.
             batch_size: How many graphs at once.
             device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
 
@@ -121,6 +125,8 @@ class Predictor:
         """
         if isinstance(graphs, Data):
             raise InputTypeError("Expected several graphs; got one. Put it into a list: [graph].")
+        if is_frame(graphs) or is_smiles(graphs):
+            graphs = graphs_of(graphs, check_features(None, self.encoder))
         if isinstance(graphs, Sequence | np.ndarray | InMemoryDataset):
             # Not in a generator, which would check nothing before it is asked for a batch.
             return self.answer(self.prepared(graphs), batch_size, device=device)
