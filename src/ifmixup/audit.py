@@ -17,6 +17,7 @@ from ifmixup.errors import InputError, RecoveryError
 from ifmixup.graphs import is_one_hot
 from ifmixup.mixing import mix_batch
 from ifmixup.recovery import recover, recover_structure
+from ifmixup.values import check_seed
 
 _LAM_TOLERANCE = 1e-5
 _HALF_MARGIN = 1e-3  # λ this near to 0.5 is drawn again: Lemma 1 excludes 0.5
@@ -91,7 +92,7 @@ def audit(
     one_hot = is_one_hot(values)
     graphs = [_plain(graph) for graph in dataset]
     indices = {_key(graph): index for index, graph in enumerate(graphs)}
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(check_seed(seed))
 
     recovered = identical = coinciding = structures = 0
     largest_error = 0.0

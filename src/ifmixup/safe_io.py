@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ifmixup.errors import DatasetError, InputError
+from ifmixup.errors import DatasetError, InputError, StoreError
 
 VARIABLE = "IFMIXUP_MAX_BYTES"
 
@@ -39,6 +40,42 @@ def atomically(path: Path) -> Iterator[Path]:
         os.replace(unfinished, path)
     finally:
         unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def locked(path: Path, patience: float = 60.0) -> Iterator[None]:
+    """Only one process at a time changes ``path``; the others wait.
+
+    The lock is a hidden file beside it, and ends with the process that holds it. Where the file
+    system has no locks nobody waits.
+
+    Raises:
+        StoreError: If another process has held the lock for ``patience`` seconds.
+    """
+    try:
+        import fcntl
+
+        stream = path.with_name(f".{path.name}.lock").open("ab")
+    except (ImportError, OSError):  # Windows, or a folder that cannot be written: said elsewhere
+        yield
+        return
+    with stream:
+        end = time.monotonic() + patience
+        while True:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                if time.monotonic() > end:
+                    raise StoreError(
+                        f"{path}: another process has held it for more than {patience:.0f} s. Give "
+                        f"the same command again when that is done."
+                    ) from error
+                time.sleep(0.02)
+                continue
+            except OSError:  # a file system without locks
+                pass
+            break
+        yield
 
 
 def max_bytes(usual: int) -> int:

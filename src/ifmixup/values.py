@@ -34,6 +34,13 @@ def listed(names: Sequence[str], most: int = 10, between: str = ", ") -> str:
     return between.join(names[:most]) + more
 
 
+def check_seed(seed: Any) -> int:
+    """``seed``, if it is a whole number that stores, files and torch can keep."""
+    if type(seed) is not int or not 0 <= seed < 2**63:
+        raise InputError(f"seed must be a whole number from 0 to 2**63 - 1; got {short(seed)}.")
+    return seed
+
+
 def is_plain(value: object) -> bool:
     """Whether ``value`` is a bool, a finite number, text, None, or a tuple or list of these."""
     if isinstance(value, float):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 ENGINES = ("local", "ray")
 _OF_THE_MACHINE = (
     "folder", "root", "engine", "workers", "address", "cpus_per_run", "gpus_per_run",
-    "retry_failed", "dry_run", "time_limit",
+    "retry_failed", "dry_run", "time_limit", "stuck_after", "max_memory",
 )  # fmt: skip
 
 
@@ -132,6 +132,8 @@ class EngineOptions:
         cpus_per_run: Number of CPUs per run (ray).
         gpus_per_run: Number of GPUs per run, such as 0.25 (ray).
         device: auto, cpu, cuda or mps.
+        stuck_after: A run without a finished epoch for so many seconds has failed (local).
+        max_memory: A run that takes more gigabytes of memory has failed (local).
     """
 
     engine: str = "local"
@@ -140,13 +142,20 @@ class EngineOptions:
     cpus_per_run: float = 1.0
     gpus_per_run: float = 0.0
     device: Annotated[str | None, default("cpu, or a GPU with --gpus-per-run")] = None
+    stuck_after: float = 3600.0
+    max_memory: Annotated[float | None, default("80 % of the machine's")] = None
 
     def make(self) -> Engine:
         """The engine."""
         if self.engine == "local":
             from ifmixup.study.engines.local import LocalEngine
 
-            return LocalEngine(self.workers, self.device or "cpu")
+            return LocalEngine(
+                self.workers,
+                self.device or "cpu",
+                stuck_after=self.stuck_after,
+                max_memory=self.max_memory,
+            )
         if self.engine == "ray":
             from ifmixup.study.engines.ray import RayEngine
 

@@ -35,7 +35,7 @@ def runs(
 ) -> int:
     """List the studies and runs of a FOLDER, or the folders in it; export and import runs.
 
-    The exit code is 1 if a line of an import was refused.
+    The exit code is 1 if a line of an import was refused, or a run is damaged.
 
     Args:
         folder: The folder of a study, or one that holds such folders.
@@ -55,6 +55,9 @@ def runs(
     filters: dict[str, Any] = {"dataset": dataset, "model": model, "method": method}
     filters |= {"status": status, "repeat": repeat, "fold": fold}
     wanted = {name: value for name, value in filters.items() if value is not None}
+    for name in ("repeat", "fold"):
+        if not 0 <= wanted.get(name, 0) < 2**31:
+            raise InputError(f"--{name} must be a number from 0; got {wanted[name]}.")
     console = PlainConsole()
     if export is not None:
         from ifmixup.study.exchange import check_output
@@ -96,6 +99,9 @@ def runs(
                     f"{len(study.keys & done)} of {len(study.keys)} runs done."
                 )
             _print_runs(rows, console)
+        for line in store.damage():
+            console.print(line)
+        complete = complete and not store.damaged
     return 0 if complete else 1
 
 

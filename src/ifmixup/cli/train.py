@@ -22,6 +22,7 @@ from ifmixup.cli.options import (
 )
 from ifmixup.components import check_complete, resolve
 from ifmixup.errors import InputError
+from ifmixup.values import check_seed
 
 if TYPE_CHECKING:
     from ifmixup.training.packed import PackedDataset
@@ -77,6 +78,7 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     weights. A setting that is not typed is as recommended for a dataset of the paper, else the
     default. --config FILE reads options from TOML or YAML; typed options override it.
     """
+    check_seed(options.seed)
     model, method = resolve("model", options.model), resolve("method", options.method)
     changes = split_options(class_options, [model, method], vars(options))
     from ifmixup.study.choose_split import columns_of

@@ -47,6 +47,7 @@ class GraphsModel:
         self._inner = unwrap(model)
         self._is_ours = isinstance(self._inner, GraphModel)
         self._named = forward_names(self._inner)
+        self._part_names: dict[str, list[str]] = {}
 
     def __call__(self, graphs: Graphs) -> Tensor:
         """The logits ``[B, C]``."""
@@ -107,7 +108,9 @@ class GraphsModel:
 
     def _part(self, name: str, graphs: Graphs, options: dict[str, Any]) -> Any:
         function = self._find(name)
-        return self._call(function, name, _named_arguments(function), graphs, options)
+        if name not in self._part_names:  # reading a signature takes a while
+            self._part_names[name] = _named_arguments(function)
+        return self._call(function, name, self._part_names[name], graphs, options)
 
     def _find(self, name: str) -> Any:
         found = getattr(self._inner, name, None)

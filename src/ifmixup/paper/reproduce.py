@@ -22,9 +22,11 @@ from ifmixup.study.run import Runner, check_study
 from ifmixup.study.splits import Splits, make_splits
 from ifmixup.study.store import Store
 from ifmixup.study.study import Candidate, Study, Trial, load_studies, make_trial, save_studies
+from ifmixup.study.usable import usable_runs
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import starting_point
 from ifmixup.training.run_spec import RunSpec
+from ifmixup.values import check_seed
 
 FOLDS = 10  # of every cross-validation; a smaller scale runs the first few of them
 SEARCHES = ("none", "grid", "halving")
@@ -98,6 +100,7 @@ def plan(
             ``weight_decay``. What a variant itself changes goes first.
     """
     changes = changes or {}
+    check_seed(seed)
     known_name("search", search, SEARCHES)
     of_paper = [each for each in EXPERIMENTS.values() if not each.ours]
     chosen = of_paper if "all" in names else [find(name) for name in names]
@@ -229,7 +232,13 @@ def reproduce(
     """
     with Store(folder) as store:
         runner = Runner(store, engine, plan.data, retry_failed=retry_failed, progress=progress)
+        asked: tuple[Study, ...] = ()
+        if retry_failed:
+            for study in plan.studies:
+                usable_runs(store, study)  # a damaged run is one that failed
         if plan.search == "halving":
+            asked = plan.studies
+            save_studies(folder, asked)  # for a report of a search that is stopped
             studies = [halve(study, store, runner.execute) for study in plan.studies]
             studies = [replace(study, notes=(*study.notes, NOTE)) for study in studies]
             plan = replace(plan, studies=tuple(studies))
@@ -238,13 +247,12 @@ def reproduce(
                 check_study(study, runner.data)
         for _, splits in plan.data:
             splits.save_in(folder)
-        whole = [continued(study, load_studies(folder)) for study in plan.studies]
-        save_studies(folder, whole)  # before the runs, for a report of a study that is stopped
+        earlier = [each for each in load_studies(folder) if each not in asked]
+        whole = [continued(study, earlier) for study in plan.studies]
+        # Before the runs, for a report of a study that is stopped.
+        save_studies(folder, whole, instead_of=asked)
         runner.execute(plan.specs())
-        return [
-            Comparison(study, list(store.get(sorted(study.keys)).values()), folder)
-            for study in whole
-        ]
+        return [Comparison(study, usable_runs(store, study), folder) for study in whole]
 
 
 def _check_changes(changes: Mapping[str, Any], chosen: Sequence[Experiment]) -> None:

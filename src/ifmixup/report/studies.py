@@ -22,6 +22,7 @@ from ifmixup.study.rows import Row
 from ifmixup.study.store import FILE_NAME as RUNS
 from ifmixup.study.store import Store
 from ifmixup.study.study import Study, Trial, load_studies
+from ifmixup.study.usable import usable_runs
 from ifmixup.training.packed import pack
 from ifmixup.training.run_spec import digest
 
@@ -130,12 +131,13 @@ def gather(folders: Sequence[Path], command: str = "") -> Studies:
             if not studies:
                 unknown += _unknown(name, store)
             for study in studies:
-                runs = store.get(sorted(study.keys))
+                runs = {record.key: record for record in usable_runs(store, study)}
                 before = found.get(_identity(study))
                 for record in before.runs if before is not None else ():
                     if record.result is not None or record.key not in runs:
                         runs[record.key] = record
                 found[_identity(study)] = Comparison(study, list(runs.values()), Path(name))
+            notes += store.damage()
             others = len(store.keys() - {key for study in studies for key in study.keys})
         if studies and others:
             notes.append(f"{name} has {others} more runs that belong to none of its studies.")

@@ -35,6 +35,7 @@ from ifmixup.study.splits import Splits
 from ifmixup.study.store import FILE_NAME, Store
 from ifmixup.study.study import Study, folds_of, load_studies, make_trial, save_studies
 from ifmixup.study.time_limit import as_seconds, run_within
+from ifmixup.study.usable import check_name, usable_runs
 from ifmixup.training.edge_attributes import unread_note
 from ifmixup.training.mapped import is_packed, open_packed
 from ifmixup.training.metric import resolve_metrics, shown, to_measure
@@ -42,7 +43,7 @@ from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.recommended import starting_point
 from ifmixup.training.settings import Settings
 from ifmixup.training.task import is_fraction, is_ours, title_of
-from ifmixup.values import short
+from ifmixup.values import check_seed, short
 
 DEFAULT_FOLDER = Path("ifmixup-runs")
 BASELINE = "none"
@@ -136,8 +137,9 @@ def compare(
         **changes: Settings and options by name, such as ``epochs=100`` or ``num_layers=3``. An
             option goes to every model and method that has it.
     """
-    if type(seed) is not int or not 0 <= seed < 2**63:
-        raise InputError(f"seed must be a whole number from 0 to 2**63 - 1; got {seed!r}.")
+    check_seed(seed)
+    if name is not None:
+        check_name(name)
     known_name("search", search, SEARCHES)
     if search == "halving" and grid is None:
         raise InputError("A search needs a grid to search: give grid='paper', or one of your own.")
@@ -182,6 +184,8 @@ def compare(
         runner = Runner(
             store, engine, [(data, cut)], retry_failed=retry_failed, progress=progress, means=means
         )
+        if retry_failed and not dry_run:
+            usable_runs(store, study)  # a damaged run is one that failed
         tasks = runner.pending(study.specs())
         if not is_new and tasks:
             check_study(study, runner.data)
@@ -201,7 +205,9 @@ def compare(
                 means.add(record)
         cut.save_in(place)
         save_examples(place, data)
+        asked = study
         if search == "halving":
+            save_studies(place, [asked])  # for a report of a search that is stopped
             study = halve(study, store, runner.execute)
             runner.means = RunningMeans(study)
             if not cut.are_one:  # with a single split there are no other folds to have seen
@@ -216,9 +222,9 @@ def compare(
             )
         else:
             # Before the runs, so a study that is stopped can be reported as far as it got.
-            save_studies(place, [study])
+            save_studies(place, [study], instead_of=[asked])
             runner.execute(study.specs())
-        return Comparison(study, list(store.get(sorted(study.keys)).values()), place)
+        return Comparison(study, usable_runs(store, study), place)
 
 
 @contextmanager

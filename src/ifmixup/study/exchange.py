@@ -12,7 +12,7 @@ from typing import Any
 
 from ifmixup.errors import InputError, StoreError, import_extra
 from ifmixup.safe_io import atomically
-from ifmixup.study.record import Record
+from ifmixup.study.record import Record, check_result
 from ifmixup.study.store import Store, explained
 
 FORMAT = 2
@@ -191,13 +191,10 @@ def _consistent(record: Record) -> Record:
             f"the key {record.key!r} is not that of the spec ({record.spec.key}): it was changed, "
             f"or written by another version of ifmixup"
         )
-    epochs = record.spec.settings.epochs
-    curves = record.result.curves if record.result else {}
-    for name, values in curves.items():
-        if len(values) != epochs:
-            raise StoreError(f"the curve {name!r} has {len(values)} values for {epochs} epochs")
-    if record.result is not None and not any(name.startswith("test_") for name in curves):
-        raise StoreError("it has no test curve")
+    try:
+        check_result(record)
+    except InputError as error:  # a metric that is not known
+        raise StoreError(str(error)) from error
     return record
 
 

@@ -21,6 +21,7 @@ from ifmixup.errors import InputError, StoreError
 from ifmixup.training.compact import StoredCurves
 from ifmixup.training.run import RunResult, versions
 from ifmixup.training.run_spec import RunSpec
+from ifmixup.training.task import check_metric_name
 from ifmixup.values import as_dict, decode, decode_fields, decode_number, encode_number, short
 
 MAX_CURVES = 256 * 1024**2
@@ -95,13 +96,15 @@ class Record:
         if self.result is not None:
             measured["metrics"] = _json(measured["metrics"])
             measured["curves"] = zlib.compress(_json(measured["curves"]).encode())
+            measured["seconds"] = float(self.result.seconds)
+            measured["prepare_seconds"] = float(self.result.prepare_seconds)
         texts = {name: _json(values[name]) for name in ("spec", "versions")}
         # An error may quote bytes that are not text, as half characters, which SQLite refuses.
         for name in ("error", "host"):
             if values[name] is not None:
                 texts[name] = values[name].encode(errors="backslashreplace").decode()
         spec = self.spec
-        return {
+        row = {
             **values,
             **measured,
             **texts,
@@ -111,6 +114,9 @@ class Record:
             "repeat": spec.repeat,
             "fold": spec.fold,
         }
+        if row["curves"] is not None:
+            row["curves"] += _checksum(row)
+        return row
 
     @staticmethod
     def of_row(row: Mapping[str, Any]) -> Record:
@@ -118,7 +124,7 @@ class Record:
         with _as_store_error():
             result = None
             if row["status"] == "done":
-                text = _unzip(row["curves"]) if "curves" in row else b"{}"
+                text = _unzip(row) if "curves" in row else b"{}"
                 curves = StoredCurves(text, _numbers)
                 given = as_dict(json.loads(row["metrics"]))
                 metrics = {intern(name): decode_number(value) for name, value in given.items()}
@@ -180,10 +186,53 @@ def _json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _unzip(content: bytes) -> bytes:
-    """Unpack, but never more than a bound: the file may be anybody's."""
+def _checksum(row: Mapping[str, Any]) -> bytes:
+    """Four bytes of all values of a row but the curves, which zlib has a checksum of."""
+    values = (f"{name}={row[name]!r}" for name in sorted(row) if name != "curves")
+    return zlib.crc32("\n".join(values).encode(errors="backslashreplace")).to_bytes(4, "big")
+
+
+def _unzip(row: Mapping[str, Any]) -> bytes:
+    """The curves of a row, if it is as it was stored; never more than a bound, because the file may
+    be anybody's.
+
+    The checksum of the other values lies behind the compressed curves, where an older ifmixup does
+    not look. What an older one stored has none.
+    """
     unpacker = zlib.decompressobj()
-    text = unpacker.decompress(content, MAX_CURVES)
+    text = unpacker.decompress(row["curves"], MAX_CURVES)
     if not unpacker.eof:
         raise StoreError("its curves are cut off or too long")
+    if unpacker.unused_data not in (b"", _checksum(row)):
+        raise StoreError("its values are not those that were stored: their checksum differs")
     return text
+
+
+def check_result(record: Record, *, validated: bool | None = None) -> None:
+    """Check that a run's curves can be read by the protocols: one value per epoch, of one metric.
+
+    Args:
+        record: The run; one that failed has nothing to be checked.
+        validated: Whether its fold has validation graphs; None where that is not known.
+
+    Raises:
+        StoreError: If they cannot.
+    """
+    if record.result is None:
+        return
+    curves, epochs = record.result.curves, record.spec.settings.epochs
+    measured = [name for name in curves if name.startswith("test_") and name != "test_loss"]
+    if not measured:
+        raise StoreError("it has no test curve")
+    metric = check_metric_name(measured[0].removeprefix("test_"))
+    judged = {name for name in curves if name.startswith("validation_")}
+    if judged and not judged >= {f"validation_{metric}", "validation_loss"}:
+        raise StoreError(f"its validation curves are {short(sorted(judged))}, not of {metric}")
+    if validated and not judged:
+        raise StoreError("it has no validation curves, but its fold has validation graphs")
+    read = [measured[0]]  # by the protocols: decoding the others would take time
+    if validated:
+        read += [f"validation_{metric}", "validation_loss"]
+    for name in curves if validated is None else read:
+        if (count := len(curves[name])) != epochs:
+            raise StoreError(f"the curve {short(name)} has {count} values for {epochs} epochs")

@@ -175,7 +175,7 @@ def _ours(values: Mapping[str, Any], data: PackedDataset, source: str, repeats: 
     made = Splits(
         data.name,
         data.fingerprint,
-        seed if type(seed) is int else 0,
+        seed if type(seed) is int and 0 <= seed < 2**63 else 0,
         repeated([folds[pair] for pair in sorted(folds)], repeats),
     )
     if values.get("data") in (None, data.fingerprint):

@@ -16,6 +16,7 @@ from ifmixup.errors import InputError, StoreError
 from ifmixup.safe_io import atomically
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run_spec import PARTS, Fold, digest
+from ifmixup.values import check_seed
 
 NEEDED = ("train", "test")  # parts that a split must have; without validation a tenth is drawn
 TENTHS = 10  # of a single split: eight train, one validates, one tests
@@ -106,6 +107,7 @@ def make_splits(data: PackedDataset, *, folds: int = 10, repeats: int = 1, seed:
     """
     from sklearn.model_selection import StratifiedKFold
 
+    check_seed(seed)
     check_counts(folds, repeats)
     y = strata(data)
     parts = folds if folds > 1 else TENTHS
@@ -161,6 +163,7 @@ def given_splits(
         seed: Decides which tenth of the training graphs validates, where that is not said.
         needed: The parts that must not be empty.
     """
+    check_seed(seed)
     check_counts(2, repeats)
     if not folds:
         raise InputError(f"{source} has no folds.")

@@ -67,6 +67,10 @@ class Store:
     Args:
         folder: The study's folder, made where it is missing. To read only, also the file itself.
         read_only: Nothing is made or changed.
+
+    Attributes:
+        damaged: By key, what is wrong with runs that were to be read and could not: they are left
+            out of what is read.
     """
 
     def __init__(self, folder: Path, *, read_only: bool = False) -> None:
@@ -74,6 +78,8 @@ class Store:
         if not read_only:
             with explained(folder):
                 folder.mkdir(parents=True, exist_ok=True)
+        self.read_only = read_only
+        self.damaged: dict[str, str] = {}
         self._connection = _connect(self.path, read_only=read_only)
 
     def add(self, record: Record) -> bool:
@@ -95,6 +101,13 @@ class Store:
                 self._connection.execute(_PUT, {**record.to_row(), "always": False}).rowcount
                 for record in records
             )
+
+    def set_aside(self, record: Record) -> None:
+        """Replace a run that cannot be used by its failure, to be tried again like any other."""
+        with explained(self.path), self._connection:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.execute("DELETE FROM runs WHERE key = ?", (record.key,))
+            self._connection.execute(_PUT, {**record.to_row(), "always": True})
 
     def keys(self, status: str | None = None) -> set[str]:
         """The keys of all runs, or of those that are ``done`` or ``failed``."""
@@ -134,7 +147,7 @@ class Store:
                 seconds = None if row["seconds"] is None else decode_number(row["seconds"])
                 yield {**dict(row), "metrics": numbers, "seconds": seconds}
             except (ValueError, TypeError, RecursionError) as error:
-                raise self._damaged(row["key"], error) from error
+                self.damaged[row["key"]] = str(error)
 
     def values(self, column: str) -> list[str]:
         """The values that there are of what runs can be filtered by, sorted."""
@@ -146,12 +159,19 @@ class Store:
         """Every run, or what is wrong with it, by key: to save what can be saved of a store."""
         for key in sorted(self.keys(), key=repr):
             try:
-                found = self.get([key]).get(key, StoreError("its key is not text"))
-                if not isinstance(found, StoreError) and found.result is not None:
-                    dict(found.result.curves)  # decoded now, because they are not trusted
-                yield key, found
+                found = self.get([key])
+                if key not in found:
+                    raise StoreError(self.damaged.get(key, "its key is not text"))
+                result = found[key].result
+                if result is not None:
+                    dict(result.curves)  # decoded now, because they are not trusted
+                yield key, found[key]
             except StoreError as error:
                 yield key, error
+
+    def damage(self) -> list[str]:
+        """What to say of the runs that could not be read, one line for each."""
+        return [f"Run {key} in {self.path} is damaged: {why}" for key, why in self.damaged.items()]
 
     def close(self) -> None:
         """Let go of the file."""
@@ -172,18 +192,12 @@ class Store:
             try:
                 yield Record.of_row(dict(row))
             except StoreError as error:
-                raise self._damaged(row["key"], error) from error
+                self.damaged[row["key"]] = str(error)
 
     def _rows(self, columns: Iterable[str], where: str, values: Any) -> Iterator[sqlite3.Row]:
         with explained(self.path):
             query = f"SELECT {', '.join(columns)} FROM runs WHERE {where}"
             yield from self._connection.execute(query, values)
-
-    def _damaged(self, key: object, error: Exception) -> StoreError:
-        return StoreError(
-            f"Run {key!r} in {self.path} is damaged ({error}). To keep the others, import this "
-            f"file into a new study: ifmixup runs NEW --import {self.path}"
-        )
 
 
 def _where(wanted: Mapping[str, str | int]) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ifmixup.components import ClassSpec
 from ifmixup.errors import InputError, StoreError
-from ifmixup.safe_io import atomically
+from ifmixup.safe_io import atomically, locked
 from ifmixup.study.baselines import Baseline
 from ifmixup.study.protocols import Pair, needs_validation
 from ifmixup.training.run_spec import Fold, RunSpec, specs_on
@@ -273,21 +273,28 @@ def folds_of(splits: Splits, protocol: str) -> list[Fold]:
     return [fold.without_validation for fold in splits.folds]
 
 
-def save_studies(folder: Path, studies: Iterable[Study]) -> None:
+def save_studies(folder: Path, studies: Iterable[Study], instead_of: Iterable[Study] = ()) -> None:
     """Write studies into a folder's ``study.json``, beside those that are there.
 
     The same study again replaces itself, and so does one of the same name that has all trials and
     runs of an earlier one: with more folds or methods it is the same question, answered better.
+
+    Args:
+        folder: Where they go.
+        studies: What to write.
+        instead_of: Studies to be removed, such as that of a search which these have ended.
     """
-    kept = load_studies(folder)
-    for study in studies:
-        kept = [*(each for each in kept if not covers(study, each)), study]
-    content = {"format": FORMAT, "studies": [each.to_dict() for each in kept]}
     path = folder / FILE_NAME
+    gone = [(each.name, each.trials) for each in instead_of]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with atomically(path) as unfinished:
-            unfinished.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        with locked(path):  # read and written by one process at a time: no study is lost
+            kept = [each for each in load_studies(folder) if (each.name, each.trials) not in gone]
+            for study in studies:
+                kept = [*(each for each in kept if not covers(study, each)), study]
+            content = {"format": FORMAT, "studies": [each.to_dict() for each in kept]}
+            with atomically(path) as unfinished:
+                unfinished.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise StoreError(f"{path} cannot be written: {error}.") from error
 

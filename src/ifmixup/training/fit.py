@@ -27,6 +27,7 @@ from ifmixup.training.run_spec import digest
 from ifmixup.training.settings import Settings
 from ifmixup.training.task import is_ours, title_of
 from ifmixup.training.trainer import Trainer
+from ifmixup.values import check_seed
 
 SAVE_EVERY = 1.0  # seconds, at the end of an epoch; the first epoch is saved at once
 
@@ -67,6 +68,7 @@ def train(
         each_fit: Called with the share of the method's fit that is done, as that goes on.
         metrics: What chooses the epoch, and others to measure; by default the dataset's own.
     """
+    check_seed(seed)
     best = _best_weights(data, validation, patience)
     settings = with_edge_attr(settings, model, data)  # a saved model says what it reads
     about: dict[str, Any] = {  # everything that the weights depend on

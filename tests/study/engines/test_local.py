@@ -1,4 +1,5 @@
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -6,6 +7,7 @@ import tempfile
 import textwrap
 import time
 from dataclasses import replace
+from typing import ClassVar
 
 import psutil
 import pytest
@@ -185,3 +187,83 @@ def test_whatever_a_users_class_does_the_other_runs_go_on(make_task, mutag, expe
     assert found[2].error == "SystemExit: enough"
     assert found[3].error == ("WorkerDied: the worker process ended with exit status 7\nI am off")
     assert numbers(found[4].result) == expected(tasks[4])
+
+
+class Loops(Net):
+    """Never comes back."""
+
+    def forward(self, x, edge_index, edge_weight, batch):
+        print("round and round", file=sys.stderr, flush=True)
+        while True:
+            time.sleep(0.01)
+
+
+class Leaks(Net):
+    """Keeps all memory that it gets."""
+
+    kept: ClassVar[list] = []
+
+    def forward(self, x, edge_index, edge_weight, batch):
+        self.kept.append(torch.ones(25_000_000))
+        time.sleep(0.05)
+        return super().forward(x, edge_index, edge_weight, batch)
+
+
+class Forks(Net):
+    """Its copy goes on with the same run, and another child outlives them both."""
+
+    def forward(self, x, edge_index, edge_weight, batch):
+        if self.training and not os.environ.get("FORKED"):
+            os.environ["FORKED"] = "1"
+            if os.fork() == 0:
+                time.sleep(0.3)  # its answer would come during the next run
+            elif os.fork() == 0:
+                time.sleep(1000)
+        return super().forward(x, edge_index, edge_weight, batch)
+
+
+class ForksAndDies(Net):
+    """Leaves a process behind that holds its streams."""
+
+    def forward(self, x, edge_index, edge_weight, batch):
+        if os.fork() == 0:
+            time.sleep(1000)
+        os._exit(9)
+
+
+class Shouts(Net):
+    """Prints a megabyte for each batch, with escape codes."""
+
+    def forward(self, x, edge_index, edge_weight, batch):
+        print("\033[2J" * 250_000, flush=True)
+        raise RuntimeError("too loud")
+
+
+class FullGPU(Net):
+    def forward(self, x, edge_index, edge_weight, batch):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 GiB")
+
+
+def test_the_machine_outlives_a_users_class(make_task, mutag, expected, numbers, children):
+    """Loops, leaks, forks, floods: the run fails with its last words, the others go on."""
+    classes = (Loops, Leaks, Forks, ForksAndDies, Shouts, FullGPU, Net)
+    tasks = [make_task(fold, each) for fold, each in enumerate(classes)]
+    engine = LocalEngine(1, retries=0, stuck_after=4, max_memory=0.8)
+    found = {outcome.spec.fold: outcome for outcome in engine.execute(tasks, mutag)}
+    assert found[0].error.startswith("Stuck: no epoch was finished in 4 s (stuck_after)")
+    assert found[0].error.endswith("round and round")
+    assert re.match(
+        r"MemoryError: the run took [\d.]+ GB of memory, more than 0.80", found[1].error
+    )
+    assert numbers(found[2].result) == expected(make_task(2, Net))
+    assert found[3].error == "WorkerDied: the worker process ended with exit status 9"
+    assert "RuntimeError: too loud" in found[4].error
+    assert "OutOfMemoryError: CUDA out of memory." in found[5].error
+    assert numbers(found[6].result) == expected(tasks[6])
+    assert not children()
+
+
+def test_bounds_are_checked():
+    for name in ("stuck_after", "max_memory"):
+        with pytest.raises(InputError, match=f"{name} must be more than 0; got 0"):
+            LocalEngine(1, **{name: 0})

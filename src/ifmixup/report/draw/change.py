@@ -101,12 +101,12 @@ def draw_change(
 
 
 def positions_of(found: Provenance, width: float, height: float) -> tuple[Points, float]:
-    """Where A has its nodes, if the changed graph has no others; else a layout of its own."""
+    """Where A has its nodes, if the changed graph has them in their places; else another layout."""
     from ifmixup.report.draw.layout import fit
 
     n_a = found.sizes[0]
     of_a = found.share[:, :n_a]
-    if len(found.x) == n_a:
+    if len(found.x) == n_a and bool(((of_a.diagonal() > 0) | (of_a.sum(1) == 0)).all()):
         return fit(n_a, ends_of(found.sources[0]), width, height)
     if bool((of_a.sum(1) == found.share.sum(1)).all()) and bool((of_a == 1).any(1).all()):
         positions, unit = fit(n_a, ends_of(found.sources[0]), width, height)

@@ -21,6 +21,9 @@ Task = tuple[RunSpec, Fold]
 Folds = Mapping[str, Mapping[str, Any]]  # by fingerprint, as arrays
 Message = dict[str, Any]  # plain values that JSON keeps bit for bit
 
+MAX_MEMORY = "IFMIXUP_WORKER_MEMORY"
+"""The environment variable that tells a worker how many gigabytes a run may take."""
+
 
 class Watcher:
     """Is told what becomes of the runs, such as a progress display; this one does nothing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -13,19 +14,29 @@ from collections import Counter, deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import IO, Any, cast
 
 import torch
 
 from ifmixup.errors import InputError, StoreError, TrainingError
-from ifmixup.study.engines.engine import Message, Task, Watcher, lost, order, outcome, shared
+from ifmixup.study.engines.engine import (
+    MAX_MEMORY,
+    Message,
+    Task,
+    Watcher,
+    lost,
+    order,
+    outcome,
+    shared,
+)
 from ifmixup.study.record import Record
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run import choose_device
 
 GRACE_SECONDS = 3.0
+STUCK_AFTER = 3600.0  # seconds
 _KEPT_LINES = 5
 _KEPT_SIGNS = 1000  # of each line
 _PIECE = 65_536
@@ -41,12 +52,29 @@ class LocalEngine:
         workers: How many processes; None for as many as there are cores.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
         retries: How often a run is tried again when its worker died.
+        stuck_after: After so many seconds without a finished epoch a run has failed, and its worker
+            is ended; None: never.
+        max_memory: A run whose process takes more gigabytes of memory has failed; None: 80 % of
+            what the machine has.
     """
 
-    def __init__(self, workers: int | None = None, device: str = "cpu", retries: int = 2) -> None:
+    def __init__(
+        self,
+        workers: int | None = None,
+        device: str = "cpu",
+        retries: int = 2,
+        *,
+        stuck_after: float | None = STUCK_AFTER,
+        max_memory: float | None = None,
+    ) -> None:
         self.workers = _cores() if workers is None else workers
         self.device = device
         self.retries = retries
+        self.stuck_after = stuck_after
+        self.max_memory = max_memory
+        for name, value in (("stuck_after", stuck_after), ("max_memory", max_memory)):
+            if value is not None and not value > 0:
+                raise InputError(f"{name} must be more than 0; got {value}.")
         if self.workers < 1:
             raise InputError(f"workers must be at least 1; got {workers}.")
         if retries < 0:
@@ -113,12 +141,47 @@ class Crew:
         while left:
             self._hire()
             self._hand_out()
-            worker, message = self.events.get()
-            found = self._replace(worker) if message is None else self._understand(worker, message)
+            try:
+                worker, message = self.events.get(timeout=self._patience())
+            except Empty:
+                found = self._end_stuck()
+            else:
+                worker.heard = time.monotonic()
+                if worker not in self.workers:  # it was ended
+                    continue
+                found = self._understand(worker, message) if message else self._replace(worker)
             if found is not None:
                 left -= 1
                 self.watcher.finished(found)
                 yield found
+
+    def _patience(self) -> float | None:
+        """How long to wait for the next message, in seconds, until a run counts as stuck."""
+        if self.engine.stuck_after is None:
+            return None
+        heard = [worker.heard for worker in self.workers if worker.index is not None]
+        left = min(heard, default=time.monotonic()) + self.engine.stuck_after - time.monotonic()
+        return max(0.01, left)
+
+    def _end_stuck(self) -> Record | None:
+        """End a worker that has told nothing for too long; its run has failed, and is not tried
+        again: it would take as long.
+        """
+        for worker in self.workers:
+            silence = time.monotonic() - worker.heard
+            if worker.index is not None and silence >= (self.engine.stuck_after or math.inf):
+                worker.end()
+                stop([worker])
+                self.workers.remove(worker)
+                said = "\n".join(
+                    [
+                        f"no epoch was finished in {self.engine.stuck_after:g} s (stuck_after), so "
+                        "its worker process was ended",
+                        *worker.last_words,
+                    ]
+                )
+                return lost(self.tasks[worker.index][0], "Stuck", 1, said)
+        return None
 
     def _hire(self) -> None:
         """Start workers, as long as there are runs for them."""
@@ -126,7 +189,7 @@ class Crew:
             return  # there is no room for more, it seems; those that are there go on
         free = sum(worker.index is None for worker in self.workers)
         for _ in range(min(self.engine.workers - len(self.workers), len(self.waiting) - free)):
-            self.workers.append(WorkerProcess(self.data_file, self.events))
+            self.workers.append(WorkerProcess(self.data_file, self.events, self.engine.max_memory))
 
     def _hand_out(self) -> None:
         for worker in self.workers:
@@ -147,6 +210,9 @@ class Crew:
                 self.watcher.fitting(spec, message["fit"])
             else:
                 worker.index = None
+                if "leaving" in message:  # it ends, and is given nothing more
+                    stop([worker])
+                    self.workers.remove(worker)
                 return outcome(spec, message)
         return None
 
@@ -174,7 +240,7 @@ def command(data_file: Path) -> list[str]:
     return [sys.executable, "-m", "ifmixup.study.engines.worker", str(data_file)]
 
 
-def environment() -> dict[str, str]:
+def environment(max_memory: float | None = None) -> dict[str, str]:
     """The parent's environment, one thread, and modules found where the parent finds them."""
     path = [entry or os.getcwd() for entry in sys.path if isinstance(entry, str)]
     return {
@@ -183,6 +249,7 @@ def environment() -> dict[str, str]:
         "MKL_NUM_THREADS": "1",
         "PYTHONPATH": os.pathsep.join(path),
         "PYTHONSAFEPATH": "1",
+        MAX_MEMORY: "" if max_memory is None else str(max_memory),
     }
 
 
@@ -196,31 +263,37 @@ class WorkerProcess:
     Attributes:
         index: The index of the run it works on, among the tasks; None while it has none.
         ready: Whether it has started and opened the dataset.
+        heard: When it last said something, or was given a run.
     """
 
-    def __init__(self, data_file: Path, events: SimpleQueue[Event]) -> None:
+    def __init__(
+        self, data_file: Path, events: SimpleQueue[Event], max_memory: float | None = None
+    ) -> None:
         self.process = subprocess.Popen(
             command(data_file),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            env=environment(),
+            env=environment(max_memory),
             encoding="utf-8",
             errors="replace",
+            start_new_session=True,  # what it starts ends with it
         )
         streams = (self.process.stdin, self.process.stdout, self.process.stderr)
         self.orders, self.answers, self.errors = cast("tuple[IO[str], ...]", streams)
         self.events = events
         self.index: int | None = None
         self.ready = False
+        self.heard = time.monotonic()
         self.last_words: deque[str] = deque(maxlen=_KEPT_LINES)
         self.listeners = [Thread(target=f, daemon=True) for f in (self._listen, self._overhear)]
-        for listener in self.listeners:
+        for listener in (*self.listeners, Thread(target=self._await_end, daemon=True)):
             listener.start()
 
     def give(self, index: int, message: Message) -> None:
         """Give it the run at ``index``; a worker that has died meanwhile is noticed by its end."""
         self.index = index
+        self.heard = time.monotonic()
         self.last_words.clear()  # what earlier runs wrote does not tell of this one
         with suppress(BrokenPipeError):
             self.orders.write(json.dumps(message) + "\n")
@@ -229,6 +302,7 @@ class WorkerProcess:
     def reason(self) -> str:
         """Why it has ended, with its last words."""
         code = _exit_status(self.process, GRACE_SECONDS)  # it may have closed its output, but live
+        self.end()
         self._join()
         how = f"ended with exit status {code}"
         if code < 0:
@@ -236,6 +310,11 @@ class WorkerProcess:
         if code == -signal.SIGKILL:
             how += " (out of memory?)"
         return "\n".join([f"the worker process {how}", *self.last_words])
+
+    def end(self) -> None:
+        """End it at once, and all processes that it has started."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.process.pid, signal.SIGKILL)
 
     def close(self) -> None:
         """Let go of the streams of a worker that has ended."""
@@ -249,17 +328,23 @@ class WorkerProcess:
 
     def _listen(self) -> None:
         """Pass on messages; what somebody printed while modules were imported are last words."""
+        with self.answers:
+            for line in self.answers:
+                try:
+                    message = json.loads(line)
+                except (ValueError, RecursionError):
+                    message = None
+                if isinstance(message, dict):
+                    self.events.put((self, message))
+                else:
+                    self._keep(line)
+
+    def _await_end(self) -> None:
+        """Tell of its end, once: a process that it started may keep its output open."""
         try:
-            with self.answers:
-                for line in self.answers:
-                    try:
-                        message = json.loads(line)
-                    except (ValueError, RecursionError):
-                        message = None
-                    if isinstance(message, dict):
-                        self.events.put((self, message))
-                    else:
-                        self._keep(line)
+            while self.process.poll() is None and self.listeners[0].is_alive():
+                self.listeners[0].join(0.2)
+            self.listeners[0].join(GRACE_SECONDS / 3)  # what it said before its end
         finally:  # whatever happened here: somebody waits for the end of this worker
             self.events.put((self, None))
 
@@ -284,6 +369,7 @@ def stop(workers: Sequence[WorkerProcess]) -> None:
     deadline = time.monotonic() + GRACE_SECONDS
     for worker in workers:
         _exit_status(worker.process, max(0.0, deadline - time.monotonic()))
+        worker.end()
         worker.close()
 
 

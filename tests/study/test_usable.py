@@ -1,0 +1,183 @@
+"""A run that cannot be used is set aside with a message, and the rest works."""
+
+import json
+import re
+import sqlite3
+from dataclasses import replace
+
+import pytest
+
+from ifmixup.cli import main
+from ifmixup.data import load
+from ifmixup.errors import InputError
+from ifmixup.study.compare import compare
+from ifmixup.study.exchange import export, import_runs
+from ifmixup.study.store import Store
+from ifmixup.study.study import load_studies
+from ifmixup.study.usable import check_name, usable_runs
+from ifmixup.training.packed import pack
+from stored_runs import record, records_of, result, stored, study_of
+
+
+def measure(spec, validated):
+    validation = (0.5, 0.6) if validated else None
+    return result((0.5, 0.25 + spec.fold / 100), validation=validation)
+
+
+@pytest.fixture(scope="module")
+def mutag():
+    return pack(load("MUTAG"))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    study = study_of(folds=3)
+    return stored(tmp_path / "study", study, records_of(study, measure))
+
+
+def change(folder, key, **values):
+    connection = sqlite3.connect(folder / "runs.sqlite")
+    for name, value in values.items():
+        connection.execute(f"UPDATE runs SET {name} = ? WHERE key = ?", (value, key))
+    connection.commit()
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"metrics": '{"accuracy":0.99}'}, "their checksum differs"),
+        ({"seconds": 9.0}, "their checksum differs"),
+        ({"spec": "{}"}, "checksum"),
+        ({"curves": b"nothing"}, "Error -3"),
+        ({"curves": None}, "TypeError"),
+    ],
+)
+def test_a_damaged_run_counts_as_failed(folder, capsys, values, reason):
+    (study,) = load_studies(folder)
+    key = sorted(study.keys)[0]
+    change(folder, key, **values)
+    for read_only in (True, False):  # a report does not change the folder, a comparison does
+        with Store(folder, read_only=read_only) as store:
+            found = {each.key: each for each in usable_runs(store, study)}
+            assert len(found) == 6
+            assert found[key].error.startswith("Damaged: ")
+            assert reason in found[key].error
+            assert len(store.keys("failed")) == (0 if read_only else 1)
+            assert sum(each.result is not None for each in found.values()) == 5
+    with Store(folder) as store:  # and the right one takes its place
+        assert import_one(store, folder, records_of(study, measure)[key]) == 1
+        assert len(store.keys("done")) == 6
+
+
+def import_one(store, folder, one):
+    export([one], folder / "one.jsonl")
+    return import_runs(store, folder / "one.jsonl").added
+
+
+def test_the_commands_go_on(folder, capsys, tmp_path):
+    (study,) = load_studies(folder)
+    key = sorted(study.keys)[0]
+    change(folder, key, curves=b"nothing", metrics="?")
+    assert main(["runs", str(folder), "--export", str(tmp_path / "rest.jsonl")]) == 1
+    assert "Exported 5 runs" in (out := capsys.readouterr().out)
+    assert f"Run {key} in" in out
+    assert "is damaged" in out
+    assert main(["report", str(folder), "--output", str(tmp_path / "report.html")]) == 0
+    assert "is damaged" in (tmp_path / "report.html").read_text()
+
+
+BAD = {
+    "no curves": ({}, "it has no test curve"),
+    "an empty curve": ({"test_accuracy": []}, "has 0 values for 2 epochs"),
+    "short validation": (
+        {"test_accuracy": [1, 1], "validation_accuracy": [1], "validation_loss": [1, 1]},
+        "'validation_accuracy' has 1 values for 2 epochs",
+    ),
+    "half of validation": (
+        {"test_accuracy": [1, 1], "validation_loss": [1, 1]},
+        "its validation curves are .'validation_loss'., not of accuracy",
+    ),
+    "no metric": ({"test_\u001b[2J": [1, 1]}, "is not a name for a metric"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_curves_are_checked_at_the_import(tmp_path, kind):
+    curves, reason = BAD[kind]
+    study = study_of(folds=2)
+    one, other, *_ = records_of(study, measure).values()
+    lines = [{"format": 2, **each.to_dict()} for each in (one, other)]
+    lines[0]["result"]["curves"] = curves
+    path = tmp_path / "runs.jsonl"
+    path.write_text("\n".join(map(json.dumps, lines)))
+    with Store(tmp_path / "study") as store:
+        found = import_runs(store, path)
+        assert (found.added, len(found.failed_lines)) == (1, 1)
+        assert found.failed_lines[0].startswith("line 1: ")
+        assert re.search(reason, found.failed_lines[0])
+        assert import_one(store, tmp_path, one) == 1  # the right one mends it
+
+
+def test_a_run_without_validation_where_the_fold_has_some(folder):
+    """The import cannot know that; the comparison does."""
+    (study,) = load_studies(folder)
+    spec = study.specs()[0]
+    with Store(folder) as store:
+        bad = record(spec, replace(result(), curves={"test_accuracy": [0.5, 0.5]}))
+        store.set_aside(bad)
+        found = {each.key: each for each in usable_runs(store, study)}
+        assert "no validation curves" in found[spec.key].error
+        assert store.keys("failed") == {spec.key}
+
+
+def test_compare_with_retry_failed_replaces_it(tmp_path, mutag):
+    options = {"folds": 2, "epochs": 1, "hidden_channels": 4, "num_layers": 1, "progress": False}
+    options |= {"folder": tmp_path / "study", "models": "gcn", "methods": "none", "workers": 1}
+    first = compare(mutag, **options)
+    table = first.table("markdown")
+    change(tmp_path / "study", first.runs[0].key, metrics="{}")
+    second = compare(mutag, **options)
+    assert [each.error.split(":")[0] for each in second.failed] == ["Damaged"]
+    third = compare(mutag, **options, retry_failed=True)
+    assert not third.failed
+    assert third.table("markdown") == first.table("markdown")
+    change(tmp_path / "study", first.runs[0].key, metrics="{}")
+    assert compare(mutag, **options, retry_failed=True).table("markdown") == table
+
+
+@pytest.mark.parametrize(
+    "name", ["../../x", "/tmp/x", "a/b", "a\\b", ".hidden", "", " ", "a\x1b[2J"]
+)
+def test_a_name_is_a_name(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="is not a name for a study"):
+        check_name(name)
+    assert main(["compare", "MUTAG", "--epochs", "1", f"--name={name}"]) == 2
+    assert "is not a name for a study" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+    assert check_name("MUTAG, 3 layers") == "MUTAG, 3 layers"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["compare", "MUTAG", "--seed", str(10**22)],
+        ["compare", "MUTAG", "--seed", "-1"],
+        ["train", "MUTAG", "--seed", str(10**22)],
+        ["train", "MUTAG", "--seed", str(2**63), "--fold", "0"],
+        ["train", "MUTAG", "--fold", str(2**63)],
+        ["reproduce", "gin", "--seed", str(10**22), "--dry-run"],
+        ["audit", "MUTAG", "--seed", "-1"],
+        ["runs", "study", "--fold", str(2**63)],
+        ["runs", "study", "--repeat", "-1"],
+    ],
+)
+def test_numbers_that_cannot_be_stored_are_refused_at_the_start(
+    words, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 2
+    assert "must be" in (error := capsys.readouterr().err)
+    assert len(error.splitlines()) == 1
+    assert list(tmp_path.iterdir()) == []
