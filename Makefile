@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench torture docs clean
+.PHONY: demo test lint bench torture docs clean test-matrix scale soak
 
 demo: .venv/installed
 	$(BIN)/ifmixup compare MUTAG --models gcn gin --methods none ifmixup --config examples/demo.toml
@@ -27,6 +27,18 @@ torture: .venv/installed  # at most 90 minutes; benchmarks/torture.py --help say
 docs: .venv/installed
 	$(BIN)/sphinx-build -W --keep-going -n -q -E docs docs/_build/html
 	$(BIN)/python docs/check_links.py docs/_build/html
+
+# What is not in CI: older versions and other Pythons, a million graphs, and hours of runs.
+test-matrix:
+	$(PYTHON) tests/matrix.py
+
+scale: .venv/installed
+	for part in stored_runs million ray_nodes molecule_tables; do \
+		$(BIN)/python -W ignore benchmarks/$$part.py || exit 1; \
+	done
+
+soak: .venv/installed
+	$(BIN)/python -W ignore benchmarks/soak.py
 
 clean:
 	rm -rf docs/_build docs/_generated .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -124,10 +124,21 @@ OPTIONS: dict[str, Any] = {
 
 
 def study(data: PackedDataset, folder: Path, engine: Any = None, **more: Any) -> str:
-    """The table of a small study."""
+    """What a small study found: every number of every run, bit for bit, and the verdict."""
     os.environ["IFMIXUP_CACHE"] = str(folder / "cache")
     found = compare(data, **{**OPTIONS, **more}, folder=folder / "study", engine=engine or Here())
-    return found.table("csv")
+    return _numbers(found.runs) + found.verdict()
+
+
+def _numbers(runs: Sequence[Record]) -> str:
+    """The numbers of runs as text; times are left out."""
+    lines = []
+    for record in sorted(runs, key=lambda each: each.key):
+        result = record.result
+        measured = {} if result is None else {**result.curves, **result.metrics}
+        kept = {name: value for name, value in measured.items() if "seconds" not in name}
+        lines.append(f"{record.key} {record.error} {kept}")
+    return "\n".join(lines)
 
 
 def kills(data: PackedDataset, numbers: Sequence[int], seed: int) -> Iterator[str | None]:

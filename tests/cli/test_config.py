@@ -60,3 +60,7 @@ def test_tables_and_missing_names(tmp_path):
             expand_config(words)
     with pytest.raises(InputError, match="cannot be read"):
         expand_config(["--config", str(tmp_path / "no.toml")])
+
+
+def test_metrics_are_typed_one_by_one():
+    assert as_words({"metric": ["roc_auc", "mcc"]}) == ["--metric", "roc_auc", "--metric", "mcc"]

@@ -154,3 +154,21 @@ def test_the_studies_of_a_folder_stand_above_its_runs(tmp_path, capsys):
     assert main(["runs", str(tmp_path)]) == 0
     rows = [line.split()[-3:] for line in capsys.readouterr().out.splitlines()]
     assert ["1", "4", "0"] in rows
+
+
+def test_what_was_chosen_of_a_grid_stands_under_its_study(tmp_path, capsys):
+    study = study_of(folds=3, grid={"dropout": [0.0, 0.5], "alpha": [1.0, 20.0]})
+
+    def measure(run, validated):
+        dropout = dict(run.model.options)["dropout"]
+        good = dropout == (0.5 if run.fold else 0.0)
+        return result([0.5, 0.7], validation=[0.5, 0.9 if good else 0.6])
+
+    with Store(tmp_path) as store:
+        store.merge(records_of(study, measure).values())
+    save_studies(tmp_path, [study])
+    assert runs(tmp_path) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "  gcn none (holdout) chose dropout 0.5 on 2 folds, 0 on 1."
+    assert lines[2].startswith("  gcn ifmixup (holdout) chose ")
+    assert "alpha 1" in lines[2]

@@ -79,4 +79,10 @@ def audit(
         console.print(f"  - {reason}")
     if len(found.reasons) > _SHOWN:
         console.print(f"  and {len(found.reasons) - _SHOWN} more")
+    if not found.independent and options.features != "element" and graphs.smiles is not None:
+        console.print(
+            "Both graphs of a mixed one come back only where the rows of the features are linearly "
+            "independent. Of molecules --features element makes them so; the standard features "
+            "are read for accuracy."
+        )
     return 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +16,7 @@ from ifmixup.safe_io import printable
 
 if TYPE_CHECKING:
     from ifmixup.study.store import Store
+    from ifmixup.study.study import Study
 
 _NAMES = ("dataset", "model", "method")
 _METRICS = ("roc_auc", "average_precision", "accuracy", "mae")  # the first that all runs have
@@ -98,11 +100,25 @@ def runs(
                     f"Study {printable(study.title)}: {count} trial{'s' if count != 1 else ''}, "
                     f"{len(study.keys & done)} of {len(study.keys)} runs done."
                 )
+                _print_chosen(study, store, console)
             _print_runs(rows, console)
         for line in store.damage():
             console.print(line)
         complete = complete and not store.damaged
     return 0 if complete else 1
+
+
+def _print_chosen(study: Study, store: Store, console: PlainConsole) -> None:
+    """Print what was chosen of a grid for each trial that has one."""
+    searched = [trial for trial in study.trials if len(trial.candidates) > 1]
+    if not searched:
+        return
+    from ifmixup.study.comparison import Comparison
+
+    keys = [key for trial in searched for several in trial.keys for key in several]
+    part = replace(study, trials=tuple(searched))
+    for row in Comparison(part, list(store.get(keys).values())).rows:
+        console.print(f"  {row.trial.name} ({row.trial.protocol}) chose {row.chosen_text()}.")
 
 
 def _import(folder: Path, source: Path, console: PlainConsole) -> bool:

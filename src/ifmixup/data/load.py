@@ -25,6 +25,7 @@ from ifmixup.data.raw import LoadOptions, assemble
 from ifmixup.data.saved_graphs import read_saved
 from ifmixup.data.smiles import check_features
 from ifmixup.data.table import Table
+from ifmixup.data.table_cache import remembered
 from ifmixup.data.tu import read_tu, tu_in
 from ifmixup.errors import DatasetError, InputError, InputTypeError
 
@@ -94,7 +95,9 @@ def load(
 
     Categories become one-hot features, described by ``dataset.encoder``. Graphs without node
     attributes get one-hot degrees. Lines that cannot be used are skipped and listed in
-    ``dataset.skipped``. Files are read again each time; nothing is cached.
+    ``dataset.skipped``. Molecules of a table are kept in the
+    user's cache, and read again where the file or the options changed (see
+    :mod:`ifmixup.data.table_cache`); other files are read each time.
 
     Args:
         source: See above. A name may be in any case, and also ``IMDB-B`` or ``IMDB-M``.
@@ -148,8 +151,14 @@ def load(
         return assemble(read_ogb(text.removeprefix(PREFIX), root, options), options)
     if table is not None:
         options = replace(options, label=label or table[2])
-        opened = Table(Path(table[0]).expanduser())
-        return assemble(read_molecules(opened, smiles or table[1], options, features), options)
+        path, column = Path(table[0]).expanduser(), smiles or table[1]
+
+        def read() -> GraphDataset:
+            return assemble(read_molecules(Table(path), column, options, features), options)
+
+        if encoder is not None:  # of a model that predicts, which reads each table once
+            return read()
+        return remembered(path, {**vars(options), "smiles": column, "features": features}, read)
     path = Path(text).expanduser()
     if text.lower().endswith(".pt"):
         return from_pyg(read_saved(path), name=path.stem, **vars(options))

@@ -322,8 +322,9 @@ def metric_notes(data: PackedDataset, metric: str) -> list[str]:
     if share <= IMBALANCED or metric != data.metric or metric == "accuracy":
         return []
     return [
-        f"{share:.1%} of the graphs of {data.name} are of one class: guessing that class alone has "
-        f"this accuracy. The metric is {title_of(metric)}; --metric accuracy takes accuracy."
+        f"{100 * share:.1f} % of the graphs of {data.name} are of one class: guessing that class "
+        f"alone has this accuracy. The metric is {title_of(metric)}; --metric accuracy takes "
+        f"accuracy."
     ]
 
 
