@@ -30,7 +30,7 @@ test-matrix:
 	$(PYTHON) tests/matrix.py
 
 scale: .venv/installed
-	for part in stored_runs million ray_nodes molecules; do \
+	for part in stored_runs million ray_nodes molecule_tables; do \
 		$(BIN)/python -W ignore benchmarks/$$part.py || exit 1; \
 	done
 

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import tee
 from pathlib import Path
 from typing import Any
 
 from torch_geometric.data import Data
 
-from ifmixup.data.dataset import NoGraphError, Rows, Skips
+from ifmixup.data.dataset import Rows, Skips
 from ifmixup.data.frames import Frame
+from ifmixup.data.parallel_smiles import parse_all
 from ifmixup.data.raw import LoadOptions, RawGraphs
-from ifmixup.data.smiles import check_features, column_names, smiles_reader
+from ifmixup.data.smiles import check_features, column_names
 from ifmixup.data.table import Row, Table
 from ifmixup.data.targets import read_targets
 from ifmixup.errors import DatasetError, InputError
@@ -115,17 +117,14 @@ def molecules_in(
     columns = [smiles_column(table, smiles), *more]
     if identifier is not None:
         columns.append(table.index(identifier))
-    with smiles_reader(features) as read:
-        for count, row in enumerate(table.rows(columns)):
-            if row.problem is not None:
-                yield row, str(count), row.problem
-                continue
-            found: Data | str
-            try:
-                found = read(row.cells[0])
-            except NoGraphError as error:
-                found = str(error)
-            yield row, str(count) if identifier is None else row.cells[-1].strip(), found
+    ahead, rows = tee(table.rows(columns))
+    graphs = parse_all((row.cells[0] for row in ahead if row.problem is None), features)
+    for count, row in enumerate(rows):
+        if row.problem is not None:
+            yield row, str(count), row.problem
+        else:
+            name = str(count) if identifier is None else row.cells[-1].strip()
+            yield row, name, next(graphs)
 
 
 def graphs_of(source: Any, features: str = "standard") -> list[Data]:
