@@ -1,10 +1,16 @@
 """The page in a real browser: Debian's Chromium, driven by Playwright."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
+from ifmixup.data import load
 from ifmixup.report.report import report
+from ifmixup.study.baselines import Baseline
+from ifmixup.study.examples import save_examples
+from ifmixup.training.packed import pack
+from stored_runs import records_of, result, stored, study_of
 
 pytest.importorskip("plotly")
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs playwright")
@@ -35,7 +41,7 @@ def opened(browser, address):
     """Open the page; its messages and what it asks the network for are kept."""
     contexts = []
 
-    def open_page(width=1280, scheme="light"):
+    def open_page(width=1280, scheme="light", address=address):
         context = browser.new_context(viewport={"width": width, "height": 844}, color_scheme=scheme)
         contexts.append(context)
         context.set_default_timeout(WAIT)
@@ -87,7 +93,7 @@ def test_the_slider_mixes_by_keyboard(opened):
     assert "λ = 0.5" in page.inner_text("#explorer-says")
     assert page.locator("#explorer-1 .points path").count() == 0
     slider.fill("4")
-    assert page.locator("#explorer-1 .points path").count() == 12  # now B is the larger part
+    assert page.locator("#explorer-1 .points path").count() == 22  # now B is the larger part
     assert page.troubles == []
 
 
@@ -130,3 +136,52 @@ def test_the_skip_link_is_the_first_stop(opened):
     page = opened()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.getAttribute('href')") == "#content"
+
+
+@pytest.fixture(scope="module")
+def one_study(tmp_path_factory):
+    """The page of a user's own study: a grid, a guess without graphs, and the user's graphs."""
+    folder = tmp_path_factory.mktemp("one") / "mine"
+    study = study_of(folds=6, datasets=["mine.csv"], grid={"num_layers": [3, 5]})
+    values = tuple((0, fold, 0.9) for fold in range(6))
+    guess = Baseline("majority class", "mine.csv", {"accuracy": values})
+    study = replace(study, baselines=(guess,))
+    records = records_of(
+        study, lambda run, _: result((0.5, 0.6 + run.fold / 100), validation=(0.1, 0.2))
+    )
+    stored(folder, study, records)
+    save_examples(folder, replace(pack(load("MUTAG")), name="mine.csv"))
+    path = folder / "report.html"
+    report([folder], path)
+    return path.as_uri()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 400])
+def test_the_answer_comes_first_and_a_cut_table_shows_it(opened, one_study, width, scheme):
+    page = opened(width, scheme, one_study)
+    first = page.locator("header p:not(.brand)").first
+    assert first.inner_text().startswith("No model beats majority class, which sees no graph")
+    assert first.bounding_box()["y"] < 300
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+    cut = "[...document.querySelectorAll('.scroll')].filter(s => s.scrollWidth > s.clientWidth + 1)"
+    assert page.evaluate(f"{cut}.every(s => s.parentElement.classList.contains('more'))")
+    assert page.evaluate(f"{cut}.length") == page.locator(".frame.more").count()
+    if width == 400:
+        frame = page.locator(".frame.more").first
+        fades = frame.evaluate("f => getComputedStyle(f, '::after').backgroundImage")
+        assert "gradient" in fades
+        assert page.locator(".hint:visible").count() == page.locator(".frame.more:visible").count()
+        frame.locator(".scroll").evaluate("s => { s.scrollLeft = s.scrollWidth }")
+        sync_api.expect(frame).to_have_count(1)
+        page.wait_for_function("document.querySelectorAll('.frame.before').length == 1")
+    text = page.inner_text("body")
+    assert "of mine.csv. λ is the weight of A" in text
+    assert "MUTAG" not in text  # nothing about datasets that were not asked for
+    empty = (
+        "[...document.querySelectorAll('h2, h3')].filter("
+        "h => !h.nextElementSibling || (h.tagName == 'H3' && "
+        "/^H[23]$/.test(h.nextElementSibling.tagName)))"
+    )
+    assert page.evaluate(f"{empty}.length") == 0  # no heading over nothing
+    assert page.troubles == []
