@@ -13,7 +13,7 @@ from own_classes import Net, Noise
 from tiny import parts
 from user_classes import EdgeNet, FrozenNet, LazyNet, MixedNet, TableNet
 
-GIN = parts("gin", epochs=2)
+GIN = parts("gin", use_edge_attr=False, epochs=2)
 
 
 def path(kinds: list[int], y: object = 0, bond: int = 0) -> Data:
