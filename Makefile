@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench docs clean test-matrix scale soak
+.PHONY: demo test lint bench torture docs clean test-matrix scale soak
 
 demo: .venv/installed
 	$(BIN)/ifmixup compare MUTAG --models gcn gin --methods none ifmixup --config examples/demo.toml
@@ -20,6 +20,9 @@ bench: .venv/installed
 	for part in startup mixing epochs methods spent limits growth folds study; do \
 		$(BIN)/python -W ignore benchmarks/$$part.py || exit 1; \
 	done
+
+torture: .venv/installed  # at most 90 minutes; benchmarks/torture.py --help says how to run a part
+	OMP_NUM_THREADS=1 $(BIN)/python -W ignore benchmarks/torture.py
 
 docs: .venv/installed
 	$(BIN)/sphinx-build -W --keep-going -n -q -E docs docs/_build/html

@@ -3,20 +3,23 @@
 import json
 import re
 import sqlite3
+from contextlib import ExitStack
 from dataclasses import replace
 
 import pytest
 
+from engine_here import Here
 from ifmixup.cli import main
 from ifmixup.data import load
-from ifmixup.errors import InputError
+from ifmixup.errors import InputError, StoreError
+from ifmixup.safe_io import locked
 from ifmixup.study.compare import compare
 from ifmixup.study.exchange import export, import_runs
 from ifmixup.study.store import Store
-from ifmixup.study.study import load_studies
+from ifmixup.study.study import load_studies, save_studies
 from ifmixup.study.usable import check_name, usable_runs
 from ifmixup.training.packed import pack
-from stored_runs import record, records_of, result, stored, study_of
+from stored_runs import child, record, records_of, result, stored, study_of
 
 
 def measure(spec, validated):
@@ -181,3 +184,36 @@ def test_numbers_that_cannot_be_stored_are_refused_at_the_start(
     assert "must be" in (error := capsys.readouterr().err)
     assert len(error.splitlines()) == 1
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_search_that_is_stopped_is_written_down(tmp_path, mutag):
+    def stop(spec):
+        raise KeyboardInterrupt
+
+    options = {"folds": 3, "epochs": 30, "hidden_channels": 4, "num_layers": 1, "models": "gcn"}
+    options |= {"methods": "none", "folder": tmp_path, "progress": False, "search": "halving"}
+    options |= {"grid": {"learning_rate": [0.1, 0.01, 0.001]}}
+    with pytest.raises(KeyboardInterrupt):
+        compare(mutag, **options, engine=Here(stop))
+    (stopped,) = load_studies(tmp_path)
+    assert len(stopped.trials[0].candidates) == 3
+    found = compare(mutag, **options, engine=Here(lambda spec: False))
+    assert load_studies(tmp_path) == [found.study]
+    assert len(found.study.trials[0].candidates) == 1
+
+
+def test_studies_that_are_saved_at_once_are_all_kept(tmp_path):
+    studies = [study_of(name=f"study {number}", folds=2) for number in range(6)]
+    with ExitStack() as stack:
+        for each in studies:
+            stack.enter_context(child(lambda each=each: save_studies(tmp_path, [each])))
+    assert {each.name for each in load_studies(tmp_path)} == {each.name for each in studies}
+
+
+def test_a_lock_that_is_held_for_too_long(tmp_path):
+    path = tmp_path / "study.json"
+    held = pytest.raises(StoreError, match="another process has held it")
+    with locked(path), held, locked(path, patience=0.1):
+        pass
+    with locked(path, patience=0.1):
+        pass
