@@ -299,3 +299,18 @@ def test_the_best_baseline_is_the_best_by_the_metric():
 def test_a_baseline_of_an_untrusted_file_is_checked(values):
     with pytest.raises(InputError):
         Baseline.of({**GUESS.to_dict(), "values": values})
+
+
+def test_a_study_of_before_margins_and_origins_is_read():
+    values = json.loads(json.dumps(study_of().to_dict()))
+    for name in ("metrics", "baselines", "margin", "origins"):
+        del values[name]
+    found = Study.of(values)
+    assert (found.margin, found.origins, found.baselines) == (1.0, {}, ())
+    assert found == study_of()
+
+
+@pytest.mark.parametrize("margin", [-1.0, float("nan"), float("inf")])
+def test_a_margin_that_is_none(margin):
+    with pytest.raises(InputError, match="The margin must be a number of at least 0"):
+        replace(study_of(), margin=margin)
