@@ -103,6 +103,7 @@ def forked(work: Callable[[], Any], *, kill_after: float | None = None, most: in
         elif time.monotonic() > end:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(child, signal.SIGKILL)
+            os.kill(child, signal.SIGKILL)  # it may not have a group yet
             _, status, usage = os.wait4(child, 0)
         else:
             time.sleep(0.002)
