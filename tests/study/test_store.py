@@ -253,6 +253,59 @@ def test_killed_at_any_moment_nothing_that_was_acknowledged_is_lost(tmp_path):
     connection.close()
 
 
+@pytest.mark.parametrize("moment", range(1, 9))
+def test_a_store_whose_making_was_killed_is_made_again(tmp_path, moment):
+    """At each statement of the making; a journal that is left is undone."""
+
+    def work():
+        class Killed(sqlite3.Connection):
+            left = moment
+
+            def execute(self, *words):
+                Killed.left -= 1
+                if not Killed.left:
+                    os.kill(os.getpid(), signal.SIGKILL)
+                return super().execute(*words)
+
+        real = sqlite3.connect
+        sqlite3.connect = lambda *a, **k: real(*a, **{**k, "factory": Killed})
+        with Store(tmp_path):
+            pass
+
+    with child(work):
+        pass
+    with Store(tmp_path) as store:
+        assert store.add(done())
+    assert len(everything(tmp_path)) == 1
+
+
+def test_a_journal_that_a_killed_process_left(tmp_path):
+    filled(tmp_path, done())
+    connection = sqlite3.connect(tmp_path / "runs.sqlite")
+    connection.execute("PRAGMA journal_mode = DELETE")
+    connection.close()
+
+    def work():
+        other = sqlite3.connect(tmp_path / "runs.sqlite", isolation_level=None)
+        other.execute("PRAGMA cache_size = 1")
+        other.execute("PRAGMA cache_spill = 1")
+        other.execute("BEGIN IMMEDIATE")
+        for _ in range(50):  # more than the memory for pages: they go to the disk
+            other.execute("UPDATE runs SET metrics = ?, error = ?", ("{}", "x" * 50_000))
+            other.execute("CREATE TABLE IF NOT EXISTS filler (a)")
+            other.execute("INSERT INTO filler VALUES (?)", ("y" * 50_000,))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with child(work):
+        pass
+    assert (tmp_path / "runs.sqlite-journal").stat().st_size > 0
+    with pytest.raises(StoreError, match="killed while it wrote"):
+        Store(tmp_path, read_only=True)
+    with Store(tmp_path) as store:
+        (found,) = store.records()
+    assert found.result == done().result
+
+
 def marked(path, application, schema):
     connection = sqlite3.connect(path)
     connection.execute("CREATE TABLE other (a)")

@@ -7,7 +7,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -217,6 +217,9 @@ def _connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
         new = not path.exists() or not path.stat().st_size
         if read_only and new:
             raise StoreError(f"{path} holds no runs: it does not exist or is empty.")
+        if not new and not read_only:
+            _roll_back(path)
+            new = not path.stat().st_size
         if not new:
             _connect_to_read(path).close()  # what is not ours is refused before it is touched
         connection = _connect_to_read(path) if read_only else _connect_to_write(path, new)
@@ -224,6 +227,19 @@ def _connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
     # Text that is damaged is read as such, so that the row can be named.
     connection.text_factory = lambda content: content.decode(errors="replace")
     return connection
+
+
+def _roll_back(path: Path) -> None:
+    """Undo what a process had half written when it was killed, if it left a journal of that.
+
+    Nothing can be read before; to do it SQLite needs the right to write.
+    """
+    journal = path.with_name(f"{path.name}-journal")
+    if journal.exists() and journal.stat().st_size:
+        connection = sqlite3.connect(path, timeout=BUSY_SECONDS)
+        with suppress(sqlite3.DatabaseError):  # what is wrong is said when it is opened
+            connection.execute("PRAGMA application_id").fetchone()
+        connection.close()
 
 
 def _connect_to_write(path: Path, new: bool) -> sqlite3.Connection:
@@ -318,6 +334,11 @@ def _what_to_do(path: Path, error: Exception) -> str:
         )
     if "I/O" in text:
         return f"{text}. The disk may be full, over its quota or broken; what was finished is kept."
+    if "readonly" in text:
+        return (
+            "a process was killed while it wrote. Give the command that writes here once more: it "
+            "undoes what was half written."
+        )
     if "malformed" in text or "not a database" in text:
         return f"the file is damaged ({text}). Bring back a copy, or move it away to begin anew."
     return f"cannot be used ({text})."
