@@ -334,7 +334,7 @@ def _what_to_do(path: Path, error: Exception) -> str:
         )
     if "I/O" in text:
         return f"{text}. The disk may be full, over its quota or broken; what was finished is kept."
-    if "readonly" in text:
+    if "readonly" in text and path.with_name(f"{path.name}-journal").exists():
         return (
             "a process was killed while it wrote. Give the command that writes here once more: it "
             "undoes what was half written."
