@@ -21,6 +21,7 @@ import sys
 import tempfile
 import time
 import traceback
+import warnings
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -79,6 +80,9 @@ def forked(work: Callable[[], Any], *, kill_after: float | None = None, most: in
             pages = int(Path("/proc/self/statm").read_text().split()[0])
             limit = pages * resource.getpagesize() + most
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+        warnings.simplefilter(
+            "ignore"
+        )  # in the test suite ours are errors, for a user they are not
         code = 70
         try:
             code = int(work() or 0)
