@@ -38,7 +38,6 @@ import ifmixup.cli.runs
 import ifmixup.cli.train
 import ifmixup.data
 from ifmixup.cli import main as ifmixup_main
-from ifmixup.components import resolve, set_options
 from ifmixup.errors import IfmixupError
 from ifmixup.study import exchange
 from ifmixup.study.compare import compare
@@ -47,10 +46,8 @@ from ifmixup.study.record import Record
 from ifmixup.study.store import Store
 from ifmixup.study.study import load_studies, save_studies
 from ifmixup.study.usable import usable_runs
-from ifmixup.training.fit import train
 from ifmixup.training.packed import PackedDataset, pack
 from ifmixup.training.run import run
-from ifmixup.training.settings import Settings
 
 SECONDS, BYTES = 5.0, 1_500_000_000  # that a hostile file may take
 Outcome = tuple[int | None, str, float, int]  # exit code, output, seconds, bytes of memory
@@ -264,18 +261,12 @@ def good_files(folder: Path, data: PackedDataset) -> dict[str, tuple[Path, list[
         found[kind] = path, ["datasets", str(folder / kind), "--label", "label"]
     torch.save(list(ifmixup.data.load("MUTAG"))[:20], folder / "graphs.pt")
     found[".pt"] = folder / "graphs.pt", ["datasets", "{}"]
-    parts = set_options(
-        [resolve("model", "gcn"), resolve("method", "none")], {"hidden_channels": 4}
-    )
-    model, method = (part.spec for part in parts)
-    for kind, words in (
-        ("model", ["predict", "{}", "--describe"]),
-        ("checkpoint", ["train", "MUTAG", "--save", "{}", "--resume", "--epochs", "1",
-                        "--hidden-channels", "4"]),
-    ):  # fmt: skip
+    small = ["--epochs", "1", "--hidden-channels", "4", "--num-layers", "1"]
+    for kind in ("model", "checkpoint"):
         path = folder / f"{kind}.pt"
-        train(Settings(epochs=1), model, method, data, train=torch.arange(188), save=path)
-        found[kind] = path, words
+        forked(partial(ifmixup_main, ["train", "MUTAG", "--save", str(path), *small]))
+        found[kind] = path, ["predict", "{}", "--describe"]
+    found["checkpoint"] = path, ["train", "MUTAG", "--save", "{}", "--resume", *small]
     study(data, folder / "of")
     found["store"] = folder / "of" / "study" / "runs.sqlite", ["runs", str(folder / "of" / "study")]
     with Store(folder / "of" / "study", read_only=True) as store:
@@ -283,12 +274,14 @@ def good_files(folder: Path, data: PackedDataset) -> dict[str, tuple[Path, list[
     found["JSONL"] = folder / "runs.jsonl", ["runs", str(folder / "into"), "--import", "{}"]
     found["study.json"] = folder / "of" / "study" / "study.json", found["store"][1]
     (splits,) = (folder / "of" / "study").glob("splits-*.json")
-    # A grid that is not there ends the command before the first run.
-    small = ["compare", "MUTAG", "--folder", str(folder / "new"), "--grid", "nowhere.toml"]
-    found["splits"] = splits, [*small, "--splits", "{}"]
+    # A dry run reads everything, and trains nothing to the end.
+    small = ["compare", "MUTAG", "--folder", str(folder / "new"), "--dry-run", *small]
+    found["splits"] = splits, [*small, "--split", "{}"]
     (folder / "c.toml").write_text('epochs = 3\nmodels = ["gcn"]\nmethods = ["none"]\nseed = 1\n')
     found["TOML"] = folder / "c.toml", [*small, "--config", "{}"]
-    (folder / "c.yaml").write_text("epochs: 3\nmodels: [gcn]\nmethods: [none]\nlr: &a [1, *a]\n")
+    (folder / "c.yaml").write_text(
+        "epochs: 3\nmodels: [gcn]\nmethods: [none]\nlearning_rate: 0.01\n"
+    )
     found["YAML"] = folder / "c.yaml", [*small, "--config", "{}"]
     return found
 
@@ -327,6 +320,10 @@ def hostile(data: PackedDataset, numbers: Sequence[int], seed: int) -> Iterator[
         folder.mkdir()
         outside.mkdir()
         kinds = good_files(folder, data)
+        for kind, (path, words) in kinds.items():  # else their damage would show nothing
+            code, said, _, _ = forked(partial(ifmixup_main, [each.format(path) for each in words]))
+            if code:
+                raise SystemExit(f"the good file of the kind {kind} is refused: {said}")
         for number in numbers:
             chance = random.Random(f"{seed} file {number}")
             kind = list(kinds)[number % len(kinds)]
@@ -347,6 +344,8 @@ def hostile(data: PackedDataset, numbers: Sequence[int], seed: int) -> Iterator[
                 problems.append("a traceback")
             if "\x1b" in said:
                 problems.append("an escape code")
+            if "MemoryError" in said or "allocate" in said:
+                problems.append(f"more than {BYTES} bytes")
             if took > SECONDS:
                 problems.append(f"{took:.1f} s")
             if any(outside.iterdir()) or len(list(Path(name).iterdir())) != 2:
@@ -530,6 +529,7 @@ def torture(
 ) -> list[dict[str, Any]]:  # fmt: skip
     """All parts, or one; what each found."""
     torch.set_num_threads(1)
+    os.environ["IFMIXUP_CACHE"] = "off"  # of tables; a study has its own
     data = pack(ifmixup.data.load("MUTAG"))
     found = []
     for name, (part, full, few) in PARTS.items():

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ifmixup.data import load
 from ifmixup.data import table as module
 from ifmixup.data.table import Row, Table, cell_text
 from ifmixup.errors import DatasetError, MissingExtraError
@@ -192,3 +193,11 @@ def test_cells():
     for value in (b"\xff", [1], {"a": 1}):
         with pytest.raises(DatasetError, match="a cell holds"):
             cell_text(value)
+
+
+def test_a_table_with_one_molecule(tmp_path, monkeypatch):
+    """It has nothing to be cut, and is not cached."""
+    monkeypatch.setenv("IFMIXUP_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "m.csv").write_text("smiles,label\nCCO,1\n?,0\n")
+    for _ in range(2):
+        assert len(load(f"{tmp_path / 'm.csv'}:smiles:label")) == 1

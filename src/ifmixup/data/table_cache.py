@@ -57,6 +57,8 @@ def remembered(
     except Exception:  # whatever a broken or foreign file raises: the source is there
         kept.unlink(missing_ok=True)
     dataset = read()
+    if dataset.slices is None:  # a single graph is read as fast
+        return dataset
     try:
         place.mkdir(parents=True, exist_ok=True)
         with atomically(kept) as unfinished:
