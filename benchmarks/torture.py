@@ -77,9 +77,7 @@ def forked(work: Callable[[], Any], *, kill_after: float | None = None, most: in
             pages = int(Path("/proc/self/statm").read_text().split()[0])
             limit = pages * resource.getpagesize() + most
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-        warnings.simplefilter(
-            "ignore"
-        )  # in the test suite ours are errors, for a user they are not
+        warnings.simplefilter("ignore")  # they are errors in the test suite only
         code = 70
         try:
             code = int(work() or 0)
