@@ -30,6 +30,7 @@ STUDY = {
     "epochs": 4,
     "hidden_channels": 8,
     "progress": False,
+    "baselines": False,
 }
 RUNS = 2 * (1 + 1 + 2 + 2 + 2 + 4)  # folds x (gin and Net with each method, by their grids)
 

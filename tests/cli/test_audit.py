@@ -49,7 +49,10 @@ def test_the_options_of_a_source(tmp_path, capsys):
     assert main(["audit", str(tmp_path / "m.csv"), "--smiles", "s", "--pairs", "5"]) == 0
     out = capsys.readouterr().out
     assert "m: 5 random pairs" in out
-    assert "not guaranteed" not in out
+    assert "not guaranteed with continuous features" in out  # the mass of an atom is one
+    words = ["--smiles", "s", "--pairs", "5", "--features", "element"]
+    assert main(["audit", str(tmp_path / "m.csv"), *words]) == 0
+    assert "not guaranteed" not in capsys.readouterr().out
 
 
 def test_the_help_names_the_options(capsys):

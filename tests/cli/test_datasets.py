@@ -65,17 +65,19 @@ def test_a_source(capsys, tmp_path):
         "  graphs         2",
         "  nodes          2.0 in a graph (1 to 3)",
         "  edges          2.0 in a graph (0 to 4), each direction counted",
-        "  node features  2: element (C O)",
-        "  edge features  1: bond (single)",
+        "  node features  14: element (C O), degree (2 4), charge (0), hydrogens (1 2 3 4), "
+        "chirality (unspecified), hybridisation (sp3), aromatic (no), ring (no), mass",
+        "  edge features  4: bond (single), stereo (none), conjugated (no), ring (no)",
         "  task           classes, judged by accuracy",
         "  classes        2: no (1), yes (1)",
-        "  independent    yes, 2 different feature rows",
-        "  skipped        13",
+        "  independent    yes, 4 different feature rows",
+        "  continuous     1 columns: lossless mixing is not guaranteed",
     ]
-    assert out[10] == "                 line 4: 'O': no label"
-    assert out[11] == "                 line 5: 'XX': not SMILES"
+    assert out[10] == "  skipped        13"
+    assert out[11] == "                 line 4: 'O': no label"
+    assert out[12] == "                 line 5: 'XX': not SMILES"
     assert out[-1] == "                 and 3 more"
-    assert len(out) == 21
+    assert len(out) == 22
 
 
 def test_the_options_of_a_source(capsys, tmp_path):

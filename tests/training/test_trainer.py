@@ -208,7 +208,8 @@ def test_values_are_learnt_in_their_own_units(method):
     assert naive > 5
     errors = one.curves["test_mae"]
     assert min(errors) < naive / 2
-    assert one.curves["train_loss"][-1] < 0.6 < one.curves["train_loss"][0]
+    times = 2 if method == "graph_transplant" else 1  # the sum of two losses
+    assert one.curves["train_loss"][-1] < 0.6 * times < one.curves["train_loss"][0]
     # The curve is what a user would get.
     batch = one.data.batch(torch.arange(40, 60))
     with torch.no_grad():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -58,6 +59,8 @@ def show(
     check_output(output)
     chosen = resolve("method", method)
     graphs = options.load(source, root)
+    if options.features is None and graphs.rows.smiles:  # an atom is drawn as its element
+        graphs = replace(options, features="element").load(source, root)
     for index in (a, b):
         if index is not None and not 0 <= index < len(graphs):
             raise InputError(
