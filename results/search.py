@@ -256,7 +256,7 @@ def texts(source: Path) -> tuple[str, str]:
                 entry = {"settings": own, "options": options}
                 recommended["datasets"][dataset][CLASSES[model]] = entry
     hours = sum(r.result.seconds for c in shown.values() for r in c.runs if r.result) / 3600
-    lines += [f"In all {hours:.1f} core-hours.", ""]
+    lines += [f"The runs took {hours:.1f} hours in all, on two cores that also did other work.", ""]
     return "\n".join(lines), json.dumps(recommended, indent=2) + "\n"
 
 
@@ -266,7 +266,8 @@ def table(case: Case, model: str, found: list[Scores], best: Scores, why: str) -
     rows = [
         f"## {case.dataset}, {model.upper()}{like}",
         "",
-        f"{case.folds} folds, {case.epochs} epochs, batches of {case.batch_size}. Base: "
+        f"{case.folds} fold{'s' * (case.folds > 1)}, {case.epochs} epochs, batches of "
+        f"{case.batch_size}. Base: "
         + ", ".join(f"{name} {value}" for name, value in case.bases(model).items())
         + f". Chosen: **{name_of(best.change)}** ({why}).",
         "",
