@@ -1,6 +1,7 @@
 """Synthetic runs and studies, without training."""
 
 import os
+import signal
 import traceback
 from contextlib import contextmanager
 from dataclasses import replace
@@ -182,6 +183,11 @@ def everything(folder):
     """All that a store holds, as text, because NaN does not equal NaN."""
     with Store(folder, read_only=True) as store:
         return [repr(record) for record in store.records()]
+
+
+def heed_interrupts():
+    """Undo in a child that a shell has its jobs in the background ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from ifmixup.cli import main
 from ifmixup.errors import StoreError
 from ifmixup.study.store import Store
 from ifmixup.study.study import load_studies
+from stored_runs import heed_interrupts
 
 SMALL = ["--hidden-channels", "8", "--num-layers", "2", "--workers", "2"]
 OPTIONS = ["--folds", "4", "--epochs", "40", *SMALL]
@@ -31,6 +32,7 @@ def start(folder: Path, *options: str, method: str = "ifmixup") -> subprocess.Po
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
+        preexec_fn=heed_interrupts,
     )
 
 

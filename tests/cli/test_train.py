@@ -11,6 +11,7 @@ import own_classes
 from ifmixup.cli import main
 from ifmixup.data import GraphDataset, load
 from ifmixup.training.checkpoint import load_checkpoint
+from stored_runs import heed_interrupts
 
 OPTIONS = ["--hidden-channels", "8", "--num-layers", "2", "--method", "ifmixup"]
 
@@ -44,7 +45,11 @@ def test_killed_or_stopped_it_ends_with_the_same_weights(tmp_path, how):
         return [*words, "--epochs", epochs, *OPTIONS, *more]
 
     process = subprocess.Popen(
-        command(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        command(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=heed_interrupts,
     )
     while not stopped.exists():
         time.sleep(0.01)

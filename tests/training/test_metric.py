@@ -25,6 +25,11 @@ from task_graphs import rings, with_labels, with_values
 from tiny import parts
 
 
+@pytest.fixture(autouse=True)
+def _no_metrics_of_other_tests(monkeypatch):
+    monkeypatch.setattr("ifmixup.training.task._OTHERS", {})
+
+
 def with_classes(classes=2, count=30):
     graphs = rings(count)
     for i, graph in enumerate(graphs):
