@@ -109,8 +109,7 @@ def trainer_of(folder: Path, method: str, batch_size: int) -> Trainer:
     data = open_packed(folder)
     count = len(data)
     return Trainer(
-        # Wrong labels, as real data has: the tiny numbers of a vanishing loss are slow.
-        Settings(epochs=1, batch_size=batch_size, label_noise=0.1),
+        Settings(epochs=1, batch_size=batch_size),
         resolve("model", "gcn").with_options(num_layers=2, hidden_channels=32).spec,
         resolve("method", method).spec,
         data,

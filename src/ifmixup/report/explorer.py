@@ -20,9 +20,9 @@ from ifmixup.report.draw.colours import (
     feature_names,
 )
 from ifmixup.report.draw.pair import Edge, take_pair
-from ifmixup.report.graph_plot import layout_of, scatter
 from ifmixup.report.html import Html, Section, element, json_script, legend, notes, plot
 from ifmixup.report.method_explorer import method_explorer
+from ifmixup.report.plotly_chart import layout_of, scatter
 from ifmixup.study.examples import Examples
 
 if TYPE_CHECKING:

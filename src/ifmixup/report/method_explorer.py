@@ -14,8 +14,8 @@ from ifmixup.components import METHODS, resolve
 from ifmixup.report.draw.colours import Features
 from ifmixup.report.draw.pair import Edge, Origin
 from ifmixup.report.draw.provenance import Provenance, trace
-from ifmixup.report.graph_plot import layout_of, scatter
 from ifmixup.report.html import Html, Section, element, json_script, legend, plot
+from ifmixup.report.plotly_chart import layout_of, scatter
 
 if TYPE_CHECKING:
     from ifmixup.report.draw.layout import Points

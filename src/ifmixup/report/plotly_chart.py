@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ifmixup.report.chart import Panel, Series
+
+if TYPE_CHECKING:
+    from ifmixup.report.draw.layout import Points
 
 _ROW = 40  # pixels
 
@@ -146,3 +149,23 @@ def _finite(value: float) -> float | None:
 def _rgba(colour: str, opacity: float) -> str:
     parts = ",".join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))
     return f"rgba({parts},{opacity})"
+
+
+def layout_of(points: Points) -> dict[str, Any]:
+    """The layout of nodes at ``points`` ``[n, 2]``, with the same scale on both axes."""
+    ranges = [
+        [round(float(side.min()) - 30, 1), round(float(side.max()) + 30, 1)] for side in points.T
+    ]
+    axis = {"visible": False, "fixedrange": True}
+    return {
+        **layout_base(None),
+        "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
+        "xaxis": {**axis, "range": ranges[0]},
+        "yaxis": {**axis, "range": ranges[1], "scaleanchor": "x"},
+    }
+
+
+def scatter(mode: str, points: Sequence[Sequence[float | None]]) -> dict[str, Any]:
+    """A trace of ``markers`` or ``lines`` through ``points``."""
+    x, y = [point[0] for point in points], [point[1] for point in points]
+    return {"type": "scatter", "mode": mode, "x": x, "y": y, "hoverinfo": "skip"}

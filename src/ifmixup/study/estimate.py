@@ -169,6 +169,7 @@ def _measured(
                 trainer.run_epoch()
                 took = clock() - start
     except Exception:
-        # A fit that takes long was stopped; its steps are not what takes the time.
+        # A fit that takes long was stopped; its steps are not what takes the time. Anything else
+        # is an error of the model or method, which its runs will tell: an estimate stops nothing.
         return None if math.isnan(whole_fit) else Pace(0.0, whole_fit / count)
     return Pace(took / count, fit / count)
