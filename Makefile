@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench torture docs clean test-matrix scale soak
+.PHONY: demo test lint bench torture docs release clean test-matrix scale soak
 
 demo: .venv/installed
 	$(BIN)/ifmixup compare MUTAG --models gcn gin --methods none ifmixup --config examples/demo.toml
@@ -28,6 +28,9 @@ docs: .venv/installed
 	$(BIN)/sphinx-build -W --keep-going -n -q -E docs docs/_build/html
 	$(BIN)/python docs/check_links.py docs/_build/html
 
+release: .venv/installed  # wheel and sdist in dist/, installed and tested in an empty environment
+	$(BIN)/python tests/release.py
+
 # What is not in CI: older versions and other Pythons, a million graphs, and hours of runs.
 test-matrix:
 	$(PYTHON) tests/matrix.py
@@ -41,7 +44,7 @@ soak: .venv/installed
 	$(BIN)/python -W ignore benchmarks/soak.py
 
 clean:
-	rm -rf docs/_build docs/_generated .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf dist docs/_build docs/_generated .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

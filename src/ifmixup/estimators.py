@@ -336,7 +336,7 @@ class GraphRegressor(_TakesGraphs, RegressorMixin, GraphEstimator):
         """
         several = as_graphs(graphs)
         values = values_of(several, y)
-        rows = torch.from_numpy(values).view(len(several), -1)
+        rows = torch.tensor(values).view(len(several), -1)  # a column of a frame is read-only
         self._train(graphs, several, rows, "values", split)
         self._one_value = values.ndim == 1
         return self

@@ -170,6 +170,10 @@ class Comparison:
             paths.append(path)
         return paths
 
+    def __repr__(self) -> str:
+        shown = f"{len(self.study.trials)} trials, {len(self.runs)} runs"
+        return f"{type(self).__name__}({self.study.title!r}, {shown})"
+
     def __str__(self) -> str:
         return self.table()
 
