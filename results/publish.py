@@ -1,9 +1,9 @@
 """Copy measured runs into the repository and back, and make the tables of them.
 
 ``python results/publish.py FOLDER`` writes the runs of a folder of ``ifmixup reproduce`` to
-``results/runs``, one file per dataset, and remakes the tables. ``--restore FOLDER`` copies the
-committed runs into a folder, whose commands then continue from them. Without a folder the tables
-are made again.
+``results/runs``, one file per dataset, and remakes the tables, the figure and the findings.
+``--restore FOLDER`` copies the committed runs into a folder, whose commands then continue from
+them. Without a folder the tables are made again.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ import gzip
 import shutil
 import tempfile
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
+from findings import findings, save_readings
+
+from ifmixup.paper.cells import held_out_table
 from ifmixup.paper.reproduce import continued
-from ifmixup.paper.tables import main_table
 from ifmixup.report.report import save_tables
 from ifmixup.report.studies import Studies, gather
 from ifmixup.safe_io import atomically, folder_name
@@ -28,6 +31,7 @@ from ifmixup.study.study import load_studies, save_studies
 
 RESULTS = Path(__file__).parent
 RUNS, TABLES, README = RESULTS / "runs", RESULTS / "tables", RESULTS.parent / "README.md"
+FINDINGS, FIGURE = RESULTS / "findings.md", RESULTS / "readings.png"
 BEGIN, END = "<!-- made by results/publish.py -->\n", "<!-- end -->\n"
 MOST_BYTES = 15_000_000
 NO_RUNS = (
@@ -48,10 +52,16 @@ def main() -> None:
         return
     if given.folder is not None:
         print(f"{save_runs(given.folder, RUNS)} runs are in {RUNS}.")
-    make_tables(RUNS, TABLES)
-    with atomically(README) as unfinished:
-        text = with_table(README.read_text(encoding="utf-8"), read(RUNS))
-        unfinished.write_text(text, encoding="utf-8")
+    studies = read(RUNS)
+    make_tables(studies, TABLES)
+    save_readings(studies, FIGURE)
+    texts = {
+        README: with_table(README.read_text(encoding="utf-8"), studies),
+        FINDINGS: findings(studies),
+    }
+    for path, text in texts.items():
+        with atomically(path) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
 
 
 def save_runs(folder: Path, target: Path) -> int:
@@ -113,21 +123,23 @@ def read(source: Path) -> Studies | None:
         return gather([folder])
 
 
-def make_tables(source: Path, target: Path) -> None:
+def make_tables(studies: Studies | None, target: Path) -> None:
     """Write the tables of the published studies; old ones go."""
     shutil.rmtree(target, ignore_errors=True)
-    studies = read(source)
     if studies is not None:
         target.mkdir()
         save_tables(studies, target)
 
 
 def with_table(text: str, studies: Studies | None) -> str:
-    """The README with the main table between its marks, or a sentence while there is none."""
+    """The README with the held-out table between its marks, or a sentence while there is none."""
     before, rest = text.split(BEGIN)
     after = rest.split(END)[1]
-    table = main_table([each.comparison for each in studies.shown]) if studies else None
-    shown = f"{NO_RUNS}\n" if table is None else table.markdown()
+    table = held_out_table([each.comparison for each in studies.shown]) if studies else None
+    shown = f"{NO_RUNS}\n"
+    if table is not None:
+        answer, *notes = table.notes
+        shown = f"**{answer}**\n\n{replace(table, notes=notes).markdown()}"
     return f"{before}{BEGIN}\n{shown}\n{END}{after}"
 
 

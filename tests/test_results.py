@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from engine_here import Here
+from ifmixup.paper.experiments import WHOLE_NODES
 from ifmixup.paper.reproduce import Scale, packed, plan
 from ifmixup.study.store import Store
 from ifmixup.study.study import load_studies, save_studies
@@ -136,17 +137,18 @@ def test_a_damaged_file_is_not_read_in_part(publish, tmp_path):
 def test_tables_and_readme(publish, tmp_path):
     runs, tables = tmp_path / "runs", tmp_path / "tables"
     text = f"a\n{publish.BEGIN}old\n{publish.END}b\n"
-    publish.make_tables(runs, tables)
+    publish.make_tables(publish.read(runs), tables)
     assert not tables.exists()
     without = publish.with_table(text, publish.read(runs))
     assert "measured again" in without
     assert without.startswith("a\n")
     assert without.endswith("b\n")
     publish.save_runs(measured(tmp_path / "a"), runs)
-    publish.make_tables(runs, tables)
+    publish.make_tables(publish.read(runs), tables)
     assert sorted(contents(tables)) == ["counts.md", "gcn.md", "gcn.tex", "main.md"]
     made = publish.with_table(without, publish.read(runs))
-    assert "| MUTAG | GCN | 85.0 → 87.9 |" in made
+    assert "| dataset | GCN: accuracy, % |" in made
+    assert "**On held-out graphs of 1 pairs" in made
     assert "measured again" not in made
     assert publish.with_table(made, publish.read(runs)) == made
 
@@ -160,14 +162,32 @@ def test_studies_of_another_kind_are_kept_as_they_are(publish, tmp_path):
 
 
 def test_the_committed_tables_follow_from_the_committed_runs(publish, tmp_path):
-    publish.make_tables(publish.RUNS, tmp_path / "tables")
+    studies = publish.read(publish.RUNS)
+    publish.make_tables(studies, tmp_path / "tables")
     made, kept = (
         {path.name: path.read_text() for path in folder.glob("*")}
         for folder in (tmp_path / "tables", publish.TABLES)
     )
     assert made == kept
     text = publish.README.read_text()
-    assert publish.with_table(text, publish.read(publish.RUNS)) == text
+    assert publish.with_table(text, studies) == text
+    assert publish.findings(studies) == publish.FINDINGS.read_text()
+    assert publish.FIGURE.exists() == publish.save_readings(studies, tmp_path / "figure.png")
+
+
+def test_findings_answer_first(publish, tmp_path):
+    assert "Nothing has been measured yet" in publish.findings(None)
+    folder = measured(tmp_path / "a", folds=5, variants=("none", "ifmixup", WHOLE_NODES))
+    publish.save_runs(folder, tmp_path / "runs")
+    studies = publish.read(tmp_path / "runs")
+    page = publish.findings(studies)
+    assert page.startswith(
+        "# What we found\n\n**On held-out graphs of 1 pairs of dataset and model"
+    )
+    assert "| MUTAG | " in page
+    assert "Not run yet: `python results/run.py 6`." in page
+    assert publish.save_readings(studies, tmp_path / "readings.png")
+    assert (tmp_path / "readings.png").stat().st_size > 10_000
 
 
 def test_committed_runs_are_small_and_finished(publish):

@@ -10,6 +10,7 @@ from ifmixup.paper.cells import (
     counts,
     counts_table,
     far_below,
+    held_out_table,
     log_loss,
     readings_table,
 )
@@ -114,3 +115,29 @@ def test_the_default_reading_is_chosen_on_validation_graphs_alone():
     assert "lower in 1 of 1 cells and higher in 0: the default is node weights" in made.notes[0]
     assert "the default is whole nodes" in table(0.7, 0.6).notes[0]
     assert readings_table([measured()]) is None  # nothing was held out
+
+
+def test_held_out_table():
+    scale = Scale("tiny", repeats=1, folds=6, epochs=2, graphs=60)
+    variants = ["none", "ifmixup"]
+    (study,) = plan(
+        ["gin"], scale, datasets=["MUTAG"], variants=variants, protocols=["holdout"]
+    ).studies
+    names = {key: trial.name for trial in study.trials for keys in trial.keys for key in keys}
+
+    def measure(spec, _):
+        value, loss = {"none": (0.8, 0.5), "ifmixup": (0.85, 0.4)}[names[spec.key]]
+        value += (spec.fold - 2.5) / 1000
+        return result((0.1, value), validation=(0.5, 0.6), chosen_nll=loss)
+
+    made = held_out_table([Comparison(study, list(records_of(study, measure).values()))])
+    assert list(made.head) == ["dataset", "GIN: accuracy, %", "Δ [95 %, Holm]", "log-loss"]
+    ((dataset, accuracy, difference, losses),) = made.rows
+    assert (dataset, accuracy, losses) == ("MUTAG", "80.0 → 85.0", "0.50 → 0.40")
+    assert difference.startswith("+5.0")
+    assert made.notes[0] == (
+        "On held-out graphs of 1 pairs of dataset and model, ifMixup changes accuracy by +5.0 "
+        "points on average (the paired test finds a gain in 1 and a loss in 0), and log-loss is "
+        "lower with it in 1."
+    )
+    assert held_out_table([measured()]) is None  # nothing was held out
