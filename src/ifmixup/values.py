@@ -51,7 +51,7 @@ def is_plain(value: object) -> bool:
 
 
 def as_type(name: str, value: Any, hint: Any) -> Plain:
-    """``value`` in the type of ``hint``: 1 and 1.0 are the same dropout, 2.5 is no layer count.
+    """``value`` in the type of ``hint``: 1 and 1.0 are the same dropout, 2.5 cannot count layers.
 
     Args:
         name: What the value is called, for the message.
@@ -221,7 +221,7 @@ def _fits(value: Any, kind: Any) -> bool:
         return (isinstance(origin, type) and issubclass(tuple, origin)) or origin is list
     if not isinstance(origin, type):
         return False
-    # True is no number of layers, and 3 no float: the caller converts it.
+    # True is not a number of layers, and 3 is not a float: the caller converts it.
     return type(value) is origin or (origin is object)
 
 

@@ -469,5 +469,5 @@ def test_wrong_labels_are_of_any_other_class():
     changed = with_wrong_labels(data, torch.arange(3000), 0.5, seed=0).y
     moved = (changed - data.y)[changed != data.y] % 3
     assert 0.45 < (moved == 1).double().mean() < 0.55
-    with pytest.raises(InputError, match="label_noise is for classes; the targets here are values"):
+    with pytest.raises(InputError, match="label_noise is for classes; these targets are values"):
         with_wrong_labels(pack(with_values()), torch.arange(3), 0.5, seed=0)

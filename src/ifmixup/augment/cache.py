@@ -68,10 +68,10 @@ def remember(
     Returns:
         The tensors; on the processor if they were read.
     """
-    place = folder()
-    if place is None:
+    root = folder()
+    if root is None:
         return compute()
-    path = place / f"{method}-{digest(method, options, graphs, seed)}.pt"
+    path = root / f"{method}-{digest(method, options, graphs, seed)}.pt"
     with _alone(path):
         found = _read(path)
         if found is not None:
@@ -94,8 +94,8 @@ def folder() -> Path | None:
     named = os.environ.get(VARIABLE, "")
     if named.lower() == OFF or _SWITCHED_OFF.get():
         return None
-    place = Path(named).expanduser() if named else cache_folder() / "fits"
-    return place if named or place.is_absolute() else None  # a user without a home
+    found = Path(named).expanduser() if named else cache_folder() / "fits"
+    return found if named or found.is_absolute() else None  # a user without a home
 
 
 @contextlib.contextmanager

@@ -50,7 +50,7 @@ class GMixup(Method):
     2. The adjacency matrices of a class are averaged, and smoothed by universal singular value
        thresholding (USVT): singular values below ``threshold`` :math:`\cdot \sqrt{N}` are dropped,
        and the result is clipped to [0, 1].
-    3. :math:`X_i` is the mean of the features of the nodes at place i.
+    3. :math:`X_i` is the mean of the features of the nodes of rank i.
 
     A new graph of K nodes, of classes a and b, is
 
@@ -74,7 +74,7 @@ class GMixup(Method):
     differs from the paper: new graphs are sampled for every batch, not once before training. What
     the paper leaves open: nodes of equal degree stay in their order; an edge counts in either
     direction, and new graphs are undirected without self-loops (the paper's code can have them) and
-    keep isolated nodes (which its code drops); a place that no graph of a class has gets the mean
+    keep isolated nodes (which its code drops); a rank that no graph of a class has gets the mean
     of all classes; an edge has the mean weight and attributes of the edges of its classes; the two
     classes differ, unless the training graphs have only one.
 
@@ -137,13 +137,13 @@ class GMixup(Method):
             )
         device, group, classes = graphs.node_ptr.device, y.argmax(1).cpu(), y.size(1)
         size = max(1, int(np.median(graphs.node_counts.cpu().numpy())))
-        place, matrix = align(graphs, size, group, classes)
+        rank, matrix = align(graphs, size, group, classes)
         of_node, of_edge = group[graphs.node_graph.cpu()], group[graphs.edge_graph.cpu()]
         present = torch.bincount(group, minlength=classes)
         mean = matrix / present.clamp(min=1).view(-1, 1, 1)
         self.graphon = usvt(mean, self.threshold).float().to(device)
         self.features = {
-            name: _means(value, of_node, place, classes, size).to(device)
+            name: _means(value, of_node, rank, classes, size).to(device)
             for name, value in graphs.nodes.items()
         }
         self.edge_features = {
@@ -266,7 +266,7 @@ def align(graphs: Graphs, size: int, group: Tensor, num_groups: int) -> tuple[Te
         num_groups: The number of groups C.
 
     Returns:
-        The place of each node in its graph, and the sums ``[C, N, N]``; on the CPU.
+        The rank of each node in its graph, and the sums ``[C, N, N]``; on the CPU.
     """
     edge_index, node_ptr = graphs.edge_index.cpu(), graphs.node_ptr.cpu()
     count, graph = graphs.num_nodes, graphs.node_graph.cpu()
@@ -274,13 +274,13 @@ def align(graphs: Graphs, size: int, group: Tensor, num_groups: int) -> tuple[Te
     edge_index = edges_of_keys(edge_keys(count, edge_index, edge_index.flip(0)).unique(), count)
     degree = torch.bincount(edge_index[0], minlength=count)
     order = (graph * (count + 1) - degree).argsort(stable=True)
-    place = torch.empty_like(order)
-    place[order] = torch.arange(count, device=order.device) - node_ptr[graph]
-    row, column = place[edge_index]
+    rank = torch.empty_like(order)
+    rank[order] = torch.arange(count, device=order.device) - node_ptr[graph]
+    row, column = rank[edge_index]
     inside = (row < size) & (column < size)
     key = (group[graph[edge_index[0]]] * size + row) * size + column
     total = torch.bincount(key[inside], minlength=num_groups * size * size)
-    return place, total.view(num_groups, size, size)
+    return rank, total.view(num_groups, size, size)
 
 
 def usvt(mean: Tensor, threshold: float) -> Tensor:
@@ -295,10 +295,10 @@ def usvt(mean: Tensor, threshold: float) -> Tensor:
     return ((smooth + smooth.mT) / 2).clamp(0, 1)
 
 
-def _means(value: Tensor, group: Tensor, place: Tensor, classes: int, size: int) -> Tensor:
-    """The mean attribute of the rows of each class at each place, ``[C, size, ...]``."""
-    inside = place < size
-    key = (group * size + place)[inside]
+def _means(value: Tensor, group: Tensor, rank: Tensor, classes: int, size: int) -> Tensor:
+    """The mean attribute of the rows of each class at each rank, ``[C, size, ...]``."""
+    inside = rank < size
+    key = (group * size + rank)[inside]
     rows = value.cpu().double()[inside]
     shape = (classes, size, *value.shape[1:])
     total = rows.new_zeros(classes * size, *shape[2:]).index_add_(0, key, rows).view(shape)

@@ -1,4 +1,4 @@
-"""Graph Transplant: put a salient subgraph of another graph in the place of a random one."""
+"""Graph Transplant: replace a random subgraph by a salient one of another graph."""
 
 from __future__ import annotations
 
@@ -75,13 +75,13 @@ class GraphTransplant(Method):
 
     What the paper leaves open, and our choice: a node that lost several edges is joined as many
     times where both sides lost equally many; otherwise the smaller side's lost edges are used again
-    in turn. The same two nodes are joined once, so that a new edge may be missing. Nothing is
+    in turn. The same two nodes are joined once, so a new edge may be missing. Nothing is
     joined where one side lost no edge. A new edge has the attributes of the destination's lost
     edge. Shares of anchors and of the last hop are rounded down, to at least one node. New edges
     have both directions. In the published code every hop is taken in part, counted over the whole
     batch; nodes that lost edges are equally likely, however many they lost; and gradients are
     clipped at a norm of 2, which is left to the training. The paper's variant that predicts the new
-    edges is not here.
+    edges is not implemented.
 
     Args:
         num_classes: The number of classes C; None where ``y`` is float rows already.
@@ -136,7 +136,7 @@ class GraphTransplant(Method):
         return TransplantPlan(partner, taken, removed, join, join_row, d / (s + d))
 
     def change(self, graphs: Graphs, plan: TransplantPlan) -> Graphs:
-        """Each graph with a part of its partner in the place of a part of its own."""
+        """Each graph with a part replaced by a part of its partner."""
         graph, partner = graphs.node_graph, plan.partner
         destination = torch.empty_like(partner)
         destination[partner] = torch.arange(partner.numel(), device=partner.device)
@@ -199,7 +199,7 @@ def _loss_and_saliency(
         rest = replace(graphs, nodes={**graphs.nodes, "x": h})
         out = model.classify(model.embed(rest, start=layers, **options))
         loss = loss_of_labels(criterion, out, graphs.graphs)
-        # Only READOUT and the head are gone through here.
+        # Only READOUT and the head are differentiated.
         (gradient,) = torch.autograd.grad(loss, h, retain_graph=True)
     return loss, gradient.float().norm(dim=1)
 
@@ -216,9 +216,9 @@ def _most_salient(graphs: Graphs, saliency: Tensor, counts: Tensor) -> Tensor:
     """The ``counts`` ``[B]`` most salient nodes of each graph: a mask ``[N]``."""
     graph = graphs.node_graph
     by_saliency = saliency.argsort(descending=True, stable=True)
-    place = torch.empty_like(by_saliency)
-    place[by_saliency] = torch.arange(place.numel(), device=place.device)
-    return rank_in_graphs(graph, graphs.node_ptr, place) < counts[graph]
+    rank = torch.empty_like(by_saliency)
+    rank[by_saliency] = torch.arange(rank.numel(), device=rank.device)
+    return rank_in_graphs(graph, graphs.node_ptr, rank) < counts[graph]
 
 
 def _ball(graphs: Graphs, anchors: Tensor, hops: int, share: float, seed: int) -> Tensor:

@@ -50,10 +50,9 @@ class IfMixup(PairMethod):
             the targets, as in `C-Mixup <https://arxiv.org/abs/2210.05775>`_; try it for values,
             because the mean of two distant values may belong to no mixture of their graphs.
         bandwidth: The σ of the kernel of ``"near"``, in the units of ``y``. A training standardises
-            values, so that 1 is their standard deviation.
-        until: When mixing ends, so that the last epochs see graphs as they are: after so many
-            epochs (an int), or after that share of the training (a float; in a loop of your own set
-            ``num_epochs``). Try it where the training loss stays high. Call :meth:`start_epoch`.
+            values: 1 is their standard deviation.
+        until: Mix only in the first so many epochs (an int), or in that share of the training (a
+            float; in a loop of your own set ``num_epochs``). Try it where the training loss stays high. Call :meth:`start_epoch`.
         shuffle_every: Permute the partner's node order before mixing, with new orders every so many
             epochs (call :meth:`start_epoch`); None never does. In between, a graph keeps its order
             in all batches (graphs with as many nodes and edges share one).

@@ -141,7 +141,7 @@ class ManifoldMixup(PairMethod):
             earlier = {"earlier": _mix_rows(readouts, plan)}
         else:
             h = model.encode(graphs, stop=layer)
-        # Other node attributes are no input of the layers that are left.
+        # The layers that are left read no other node attributes.
         nodes = {name: value for name, value in graphs.nodes.items() if name == "node_weight"}
         mixed = self._mix_nodes(replace(graphs, nodes={"x": h, **nodes}), plan)
         logits = model.classify(model.embed(mixed, start=layer, **earlier))

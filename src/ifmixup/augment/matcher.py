@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from ifmixup.graphs import Graphs, is_one_hot, select
 
-AT_ONCE = 2**16  # places for pairs of nodes in a group, unless one pair has more
+AT_ONCE = 2**16  # slots for pairs of nodes in a group, unless one pair has more
 TRAINED_AT_ONCE = 2**16  # nodes and edges of the triplets whose gradients are computed together
 
 
@@ -23,13 +23,13 @@ class Pairs:
     Attributes:
         graphs: The 2 B graphs.
         width: The number of nodes n of the largest.
-        place: Where each node is among 2 B · n places, ``[N]``.
-        there: Which places have a node, ``[2 B, n]``.
+        slot: The slot of each node among 2 B · n, ``[N]``.
+        there: Which slots have a node, ``[2 B, n]``.
     """
 
     graphs: Graphs
     width: int
-    place: Tensor
+    slot: Tensor
     there: Tensor
 
     @staticmethod
@@ -44,18 +44,18 @@ class Pairs:
 
     @cached_property
     def hidden(self) -> Tensor:
-        """0 where a place has a node and −∞ elsewhere, ``[2 B, 1, n]``: attention skips padding."""
+        """0 where a slot has a node and −∞ elsewhere, ``[2 B, 1, n]``: attention skips padding."""
         zero = torch.zeros(self.there.shape, dtype=torch.float32, device=self.there.device)
         return zero.masked_fill_(~self.there, -torch.inf).unsqueeze(1)
 
     def dense(self, value: Tensor) -> Tensor:
         """Rows of nodes ``[N, d]`` as ``[2 B, n, d]``; padding is 0."""
         padded = value.new_zeros(self.there.numel(), value.size(1))
-        return padded.index_copy(0, self.place, value).view(*self.there.shape, -1)
+        return padded.index_copy(0, self.slot, value).view(*self.there.shape, -1)
 
 
 def in_groups(graphs: Graphs, first: Tensor, second: Tensor) -> Iterator[tuple[Tensor, Pairs]]:
-    """Pairs in groups of similar size, so that little is padded and memory is bounded.
+    """Pairs in groups of similar size, to pad little and to bound memory.
 
     Args:
         graphs: The graphs.
@@ -80,7 +80,7 @@ class MatchLayer(nn.Module):
     """Messages within each graph, and attention to the other graph of the pair.
 
     The last map of the messages' MLP and the first of the update's are both linear, with a sum
-    between them: they are one here, ``gather``, once per node. The first map of the update is
+    between them: they are one, ``gather``, once per node. The first map of the update is
     linear in its three inputs, and is their sum.
 
     Args:
@@ -105,7 +105,7 @@ class MatchLayer(nn.Module):
         first, second = pairs.dense(h).chunk(2)
         to_first, to_second = pairs.hidden.chunk(2)
         seen = torch.cat([_attend(first, second, to_second), _attend(second, first, to_first)])
-        apart = h - seen.flatten(0, 1).index_select(0, pairs.place)
+        apart = h - seen.flatten(0, 1).index_select(0, pairs.slot)
         return h + self.leave((update + self.gather(total) + self.other(apart)).relu_())
 
 

@@ -220,8 +220,8 @@ class Method(nn.Module):
     def _prepare(self, graphs: Graphs) -> Graphs:
         """Graphs in the form that :meth:`draw` and :meth:`change` take: checked, labels as rows.
 
-        What is cut from prepared graphs is prepared. Nothing is estimated here, because graphs to
-        test on pass here too.
+        What is cut from prepared graphs is prepared. Nothing is estimated, because test
+        graphs are prepared too.
         """
         dtype = _dtype(graphs.nodes.get("x"))
         rows = labels(graphs.graphs, graphs.num_graphs, self.num_classes, dtype)

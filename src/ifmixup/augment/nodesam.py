@@ -55,13 +55,13 @@ class NodeSam(Method):
     Merge: the ends of a random edge of the split graph, which may be u – u', become one node with
     the mean of their features and the neighbours of both.
 
-    What the paper leaves open, and our choice: attributes that are no floats cannot be averaged,
+    What the paper leaves open, and our choice: attributes that are not floats cannot be averaged,
     and are those of the merged node that comes first in the graph. The edge u – u' has the
     attributes of the first edge of u (a weight of 1 and otherwise 0 where u has no edge). Of two
     edges that become one, that of the first merged node stays. Directed edges count half in e and
     t, as each direction of an undirected edge does, and the edges of both directions go to the same
     half. A self-loop of u stays with u. The order of the nodes differs from the published code's:
-    u' takes the place of the node that was merged away.
+    u' gets the index of the node that was merged away.
 
     Args:
         num_classes: The number of classes; None where ``y`` is float rows already.
@@ -104,7 +104,7 @@ class NodeSam(Method):
         new = torch.arange(graphs.num_graphs, device=winner.device) + num_nodes
 
         row, split = _split_edges(graphs, plan, new)
-        # What each node is called in the end; the new half takes the place that became free.
+        # The final index of each node; the new half gets the one that became free.
         name = torch.arange(num_nodes + graphs.num_graphs, device=winner.device)
         name[loser] = winner
         name[new] = torch.where(old, loser, winner)
@@ -121,13 +121,13 @@ class NodeSam(Method):
         first[1:] = (key[1:] >> 1) != (key[:-1] >> 1)
         kept = kept[first]
 
-        place, other = torch.where(old, loser, winner), torch.where(old, loser, plan.node)
+        index, other = torch.where(old, loser, winner), torch.where(old, loser, plan.node)
         nodes = {}
         for attribute, value in graphs.nodes.items():
             merged = value[winner]
             if value.is_floating_point():
                 merged = (merged + value[other]) / 2
-            changed = value.index_copy(0, place, value[plan.node])
+            changed = value.index_copy(0, index, value[plan.node])
             nodes[attribute] = changed.index_copy_(0, winner, merged)
         if len(graphs.edges) > 1:
             graphs = _with_blank_edge(graphs)
@@ -178,10 +178,10 @@ def _draw_merged(graphs: Graphs, node: Tensor, half: Tensor, draw: Tensor) -> Te
     before = torch.cat([copies.new_zeros(1), copies.cumsum(0)])
     start, end = before[graphs.edge_ptr[:-1]], before[graphs.edge_ptr[1:]]
     drawn = _below(draw, end - start + 2)  # the two directions of the new edge come last
-    place = start + drawn
-    edge = (torch.searchsorted(before, place, right=True) - 1).clamp(max=source.numel() - 1)
+    index = start + drawn
+    edge = (torch.searchsorted(before, index, right=True) - 1).clamp(max=source.numel() - 1)
     # Of an edge that both halves have, the second copy is the new half's.
-    moved = (side[edge] == MOVES) | ((side[edge] == BOTH) & (place > before[edge]))
+    moved = (side[edge] == MOVES) | ((side[edge] == BOTH) & (index > before[edge]))
     ends = graphs.edge_index[:, edge]
     ends = torch.where(moved & (ends == node), new, ends)
     chosen = torch.stack([ends.amin(0), ends.amax(0)], 1)

@@ -72,8 +72,8 @@ def rank_in_graphs(graph: Tensor, ptr: Tensor, key: Tensor) -> Tensor:
         key: Integers from 0 to 2³² − 1, ``[K]``.
     """
     order = order_in_graphs(graph, key)
-    place = torch.arange(order.numel(), device=order.device)
-    return torch.empty_like(order).scatter_(0, order, place) - ptr[graph]
+    rank = torch.arange(order.numel(), device=order.device)
+    return torch.empty_like(order).scatter_(0, order, rank) - ptr[graph]
 
 
 def count_in_graphs(graph: Tensor, chosen: Tensor, num_graphs: int) -> Tensor:

@@ -46,7 +46,7 @@ class SMixup(PairMethod):
     raises an error.
 
     Deviations: the public script's network has 5 layers of 100 channels and is trained for 10
-    epochs; the defaults here are smaller, because that takes minutes per fold without a GPU
+    epochs; our defaults are smaller, because that takes minutes per fold without a GPU
     (``matcher_channels=100, matcher_layers=5, matcher_epochs=10`` is the script's). The paper
     chooses alpha from {0.1, 0.2, 0.5, 1, 2, 5, 10}; the default is the script's. The script draws
     one λ per batch (``ratio="batch"``). Our choices: an edge to itself that
@@ -229,7 +229,7 @@ def mix_edges(pairs: Pairs, assignment: Tensor, lam: Tensor, threshold: float) -
     """
     graphs, x = pairs.graphs, pairs.graphs.nodes["x"]
     dtype = _computed_in(x)
-    source, target = pairs.place[graphs.edge_index]
+    source, target = pairs.slot[graphs.edge_index]
     entry = source * pairs.width + target % pairs.width
     size = (pairs.there.size(0), pairs.width, pairs.width)
     share, lam = assignment.to(dtype), lam.to(dtype)

@@ -28,7 +28,7 @@ class Subgraph(Method):
 
     The paper keeps 80 % of the nodes, its code for the TU datasets 20 %. What it leaves open, and
     our choice: the walk follows the direction of edges; where no neighbour is left, it goes on at a
-    random node that it has not visited, so that the number of nodes does not depend on chance (the
+    random node that it has not visited, so the number of nodes does not depend on chance (the
     paper's code stops there).
 
     Args:
@@ -59,7 +59,7 @@ class Subgraph(Method):
         turn = visits(
             graphs,
             start=hash_uniform(seed, node),
-            # Not 0, so that no node is visited at the same time as the one before it.
+            # Not 0: no node is visited at the same time as the one before it.
             wait=-(1 - hash_uniform(seed + 1, node)).log().clamp(max=-1e-5),
         )
         # Less a little, because 0.1 · 30 may be more than 3.

@@ -1,4 +1,4 @@
-"""SubMix: put a subgraph of another graph in the place of one of its own."""
+"""SubMix: replace a subgraph by one of another graph."""
 
 from __future__ import annotations
 
@@ -144,10 +144,10 @@ class SubMix(Method):
         # All edges of the partners; where their ends are in the target: -1 for nowhere.
         edge, graph, _ = ranges(graphs.edge_ptr[partner], graphs.edge_counts[partner])
         start = pointers(graphs.node_counts[partner])
-        place = torch.full((int(start[-1]),), -1, device=start.device)
+        local = torch.full((int(start[-1]),), -1, device=start.device)
         shift = start[:-1] - node_ptr[partner]
-        place[plan.source + shift[graphs.node_graph[plan.target]]] = plan.target
-        moved = place[graphs.edge_index[:, edge] + shift[graph]]
+        local[plan.source + shift[graphs.node_graph[plan.target]]] = plan.target
+        moved = local[graphs.edge_index[:, edge] + shift[graph]]
         comes = (moved >= 0).all(0)
 
         kept = count_in_graphs(edge_graph, stays, graphs.num_graphs)
@@ -283,13 +283,13 @@ def _orders_together(graphs: Graphs, component: Tensor, width: Tensor, teleport:
     """The same for graphs that are few and small enough for one stack of matrices."""
     count, most = graphs.num_graphs, int(graphs.node_counts.max())
     graph = graphs.node_graph
-    place = torch.arange(graphs.num_nodes, device="cpu") - graphs.node_ptr[graph]
-    source, target = place[graphs.edge_index]
+    local = torch.arange(graphs.num_nodes, device="cpu") - graphs.node_ptr[graph]
+    source, target = local[graphs.edge_index]
     adjacency = torch.zeros(count, most, most, dtype=torch.float64, device="cpu")
     adjacency[graphs.edge_graph, source, target] = 1
     adjacency[graphs.edge_graph, target, source] = 1
     label = torch.full((count, most), -1, device="cpu")
-    label[graph, place] = component
+    label[graph, local] = component
     reached = label.unsqueeze(1) == label.unsqueeze(2)
     key = pagerank_key(dense_pagerank(adjacency, teleport), reached)
     number = torch.arange(most, device="cpu")

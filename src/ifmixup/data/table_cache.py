@@ -44,10 +44,10 @@ def remembered(
         options: All that decides how it is read, as plain values.
         read: Reads it.
     """
-    place = _folder()
-    if place is None or not path.is_file():
+    root = _folder()
+    if root is None or not path.is_file():
         return read()
-    kept = place / f"table-{_digest(path, options)}.pt"
+    kept = root / f"table-{_digest(path, options)}.pt"
     try:
         found = _dataset(load_tensors(kept))
         os.utime(kept)  # used just now
@@ -60,10 +60,10 @@ def remembered(
     if dataset.slices is None:  # a single graph is read as fast
         return dataset
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        root.mkdir(parents=True, exist_ok=True)
         with atomically(kept) as unfinished:
             torch.save(_values(dataset), unfinished)
-        _make_room(place)
+        _make_room(root)
     except (OSError, RuntimeError):  # a full disk, say: it is only slower the next time
         pass
     return dataset
@@ -73,8 +73,8 @@ def _folder() -> Path | None:
     named = os.environ.get(VARIABLE, "")
     if named.lower() == OFF:
         return None
-    place = Path(named).expanduser() if named else cache_folder()
-    return place / "tables" if named or place.is_absolute() else None
+    root = Path(named).expanduser() if named else cache_folder()
+    return root / "tables" if named or root.is_absolute() else None
 
 
 def _digest(path: Path, options: Mapping[str, Any]) -> str:
@@ -146,9 +146,9 @@ def _dataset(values: Any) -> GraphDataset:
     )
 
 
-def _make_room(place: Path) -> None:
+def _make_room(root: Path) -> None:
     """Remove the least recently used files, as long as all take too much."""
-    files = sorted(place.glob("table-*.pt"), key=lambda each: each.stat().st_mtime)
+    files = sorted(root.glob("table-*.pt"), key=lambda each: each.stat().st_mtime)
     total = sum(each.stat().st_size for each in files)
     for each in files[:-1]:
         if total <= MOST_BYTES:

@@ -51,7 +51,7 @@ class Reading:
         runs: The number of runs that were read.
         optimistic: Whether the test folds took part in choosing.
         missing: By (repeat, fold), how many runs should be there and are not; empty if all are.
-            A mean over the others is no substitute for them: show it with this count.
+            A mean over the others does not replace them: show it with this count.
         undefined: The (repeat, fold) where the metric is not defined, which have no score.
         others: By metric, every metric that the runs have by (repeat, fold), at the chosen setting
             and epoch, where it is defined. Under ``paper`` it is empty: runs have them at the epoch

@@ -22,7 +22,7 @@ def loss_of(task: str, label_smoothing: float = 0.0) -> Callable[..., Tensor]:
     if label_smoothing == 0:
         return _LOSSES[task]
     if task != "classes":
-        raise InputError(f"label_smoothing is for classes; the targets here are {task}.")
+        raise InputError(f"label_smoothing is for classes; these targets are {task}.")
     return partial(cross_entropy, label_smoothing=label_smoothing)
 
 

@@ -362,7 +362,7 @@ def with_wrong_labels(data: PackedDataset, index: Tensor, share: float, seed: in
     Whether a graph's label is wrong and which it then has depends on the seed alone.
     """
     if data.task != "classes":
-        raise InputError(f"label_noise is for classes; the targets here are {data.task}.")
+        raise InputError(f"label_noise is for classes; these targets are {data.task}.")
     generator = torch.Generator().manual_seed(seed)
     is_wrong = torch.rand(len(data), generator=generator, dtype=torch.double) < share
     step = torch.randint(1, max(2, data.num_outputs), (len(data),), generator=generator)

@@ -101,7 +101,7 @@ def draw_change(
 
 
 def positions_of(found: Provenance, width: float, height: float) -> tuple[Points, float]:
-    """Where A has its nodes, if the changed graph has them in their places; else another layout."""
+    """The positions of A's nodes, if the changed graph keeps its nodes; else another layout."""
     from ifmixup.report.draw.layout import fit
 
     n_a = found.sizes[0]

@@ -129,7 +129,7 @@ def trace(
     if type(method).change is Method.change:
         inside = type(method).loss is not Method.loss
         why = "and mixes inside the model. Try ifmixup" if inside else "the baseline. Try another"
-        raise InputError(f"{name} leaves the graphs as they are, {why}: here is nothing to draw.")
+        raise InputError(f"{name} leaves the graphs as they are, {why}: there is nothing to draw.")
     both = [a] if b is None else [a, b]
     width = int(graphs.node_counts[both].sum())
     fitted = 0
