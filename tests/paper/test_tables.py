@@ -61,6 +61,13 @@ def test_the_first_columns_are_ours_beside_the_published():
     assert "| MUTAG | ifmixup | paper | **80.2 ± 1.6" in made.markdown()
 
 
+def test_log_loss_and_calibration_stand_beside_the_last_epoch():
+    made = study_table(compared(experiment(protocols=["paper", "last"]), METHODS))
+    rows = [dict(zip(made.head, row, strict=True)) for row in made.rows]
+    shown = {row["protocol"]: (row["log-loss"], row["ECE"]) for row in rows}
+    assert shown == {"paper": ("–", "–"), "last": ("0.700", "10.0")}
+
+
 def test_deviations_are_over_repeats_as_the_papers():
     made = study_table(compared(experiment(repeats=2), METHODS))
     assert made.rows[0][3] == "70.5 ± 0.7*"

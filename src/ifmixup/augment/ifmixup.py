@@ -52,7 +52,8 @@ class IfMixup(PairMethod):
         bandwidth: The σ of the kernel of ``"near"``, in the units of ``y``. A training standardises
             values: 1 is their standard deviation.
         until: Mix only in the first so many epochs (an int), or in that share of the training (a
-            float; in a loop of your own set ``num_epochs``). Try it where the training loss stays high. Call :meth:`start_epoch`.
+            float; in a loop of your own set ``num_epochs``). Try it where the training loss stays
+            high. Call :meth:`start_epoch`.
         shuffle_every: Permute the partner's node order before mixing, with new orders every so many
             epochs (call :meth:`start_epoch`); None never does. In between, a graph keeps its order
             in all batches (graphs with as many nodes and edges share one).

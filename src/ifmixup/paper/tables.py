@@ -78,7 +78,7 @@ def study_table(comparison: Comparison) -> Table:
     names = ("dataset", "variant", "protocol") if of_paper else _NAMES
     head = [*names, score_title(comparison)]
     head += ["published", "difference"] * any(line.published for line in found)
-    head += [title_of(metric) for metric in comparison.beside]
+    head += [title_of(metric) for metric in _beside(comparison)]
     head += ["last epoch"]
     head += [f"to baseline {INTERVAL}", "verdict"] * compared
     head += ["chosen"] * any(line.row and line.row.chosen_text() for line in found)
@@ -232,6 +232,15 @@ def main_table(comparisons: Sequence[Comparison]) -> Table | None:
     return Table(_MAIN_HEAD, rows, names=2, notes=said)
 
 
+def _beside(comparison: Comparison) -> list[str]:
+    """The metrics beside the one that decides; calibration too in the paper's experiments."""
+    found = comparison.beside
+    if experiment_of(comparison.study) is None or "ece" in found:
+        return found
+    measured = any(not math.isnan(row.mean_of("ece")) for row in comparison.rows)
+    return [*found, *["ece"] * measured]
+
+
 def _texts(line: Line, comparison: Comparison) -> dict[str, str]:
     """What is known of a line, by column."""
     trial, row, printed = line.trial, line.row, line.published
@@ -246,7 +255,7 @@ def _texts(line: Line, comparison: Comparison) -> dict[str, str]:
         texts["difference"] = percent(line.to_published, sign=True)
     return texts | {
         score: row.score_text(over_repeats=score == "ours"),
-        **{title_of(metric): row.other_text(metric) for metric in comparison.beside},
+        **{title_of(metric): row.other_text(metric) for metric in _beside(comparison)},
         "last epoch": row.text(row.reading.last_mean),
         f"to baseline {INTERVAL}": row.difference_text(),
         "verdict": row.verdict or "",
@@ -263,7 +272,7 @@ def _guess_texts(guess: BaselineRow, comparison: Comparison) -> dict[str, str]:
         "model": guess.name,
         "variant": guess.name,
         score_title(comparison): guess.score_text(),
-        **{title_of(metric): guess.other_text(metric) for metric in comparison.beside},
+        **{title_of(metric): guess.other_text(metric) for metric in _beside(comparison)},
         f"to baseline {INTERVAL}": "",
         "runs x epochs": "",
     }
