@@ -19,6 +19,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import warnings
@@ -28,6 +29,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 
 import ifmixup.cli.compare
@@ -42,6 +44,7 @@ from ifmixup.errors import IfmixupError
 from ifmixup.study import exchange
 from ifmixup.study.compare import compare
 from ifmixup.study.engines.local import LocalEngine
+from ifmixup.study.engines.ray import RayEngine
 from ifmixup.study.record import Record
 from ifmixup.study.store import Store
 from ifmixup.study.study import load_studies, save_studies
@@ -216,6 +219,64 @@ def _kill_saving(folder: Path, planned: Any, chance: random.Random) -> str | Non
 
     forked(work, kill_after=chance.uniform(0, 0.1))
     return None if load_studies(folder) == [planned] else "study.json is not whole"
+
+
+def ray_kills(data: PackedDataset, numbers: Sequence[int], seed: int) -> Iterator[str | None]:
+    """Kill, in turn, a worker and a raylet of Ray while a run executes there; the study must end
+    with the same table. Each trial begins with two nodes of one CPU.
+    """
+    import ray
+    from ray.cluster_utils import Cluster
+
+    small = {"object_store_memory": 80 * 2**20, "include_dashboard": False}
+    soon = {"health_check_period_ms": 500, "health_check_failure_threshold": 4}
+    head = {"num_cpus": 0, "_system_config": soon, **small}
+    # Each run takes a second or so, so that a kill meets it.
+    longer: dict[str, Any] = {"methods": ["none", "ifmixup"], "epochs": 60, "folds": 3}
+    cluster = Cluster(initialize_head=True, head_node_args=head)
+    nodes = [cluster.add_node(num_cpus=1, **small) for _ in range(2)]
+    try:
+        ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+        with tempfile.TemporaryDirectory() as name:
+            wanted = study(data, Path(name), **longer)
+        for number in numbers:
+            chance = random.Random(f"{seed} ray {number}")
+            what = ("worker", "raylet")[number % 2]
+            raylets = [node.all_processes["raylet"][0].process.pid for node in nodes]
+            killed: list[int] = []
+            killer = threading.Thread(
+                target=_kill_on_ray, args=(what, raylets, chance.uniform(0, 0.5), killed)
+            )
+            killer.start()
+            with tempfile.TemporaryDirectory() as name:
+                found = study(data, Path(name), RayEngine(), **longer)
+            killer.join()
+            if what == "raylet" and killed:
+                lost = nodes.pop(raylets.index(killed[0]))
+                cluster.remove_node(lost, allow_graceful=False)
+                nodes.append(cluster.add_node(num_cpus=1, **small))
+                cluster.wait_for_nodes()
+            if not killed:
+                yield f"ray kill {number}: no run was met, so it was not tried"
+            else:
+                yield None if found == wanted else f"ray kill {number}: another table ({what})"
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+
+
+def _kill_on_ray(what: str, raylets: list[int], after: float, killed: list[int]) -> None:
+    """Kill a worker that executes a run, or the raylet that it belongs to; note which."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end and not killed:
+        for raylet in raylets:
+            with contextlib.suppress(psutil.Error):
+                for worker in psutil.Process(raylet).children():
+                    if not killed and "_perform" in " ".join(worker.cmdline()):
+                        time.sleep(after)
+                        killed.append(worker.pid if what == "worker" else raylet)
+                        os.kill(killed[0], signal.SIGKILL)
+        time.sleep(0.02)
 
 
 # --- hostile files ----------------------------------------------------------------------------
@@ -518,6 +579,7 @@ PARTS: dict[str, tuple[Callable[..., Iterator[str | None]], int, int]] = {
     "hostile files": (hostile, 2000, 200),
     "flips and cuts in a store": (flips, 500, 50),
     "bad folders": (folders, 6, 6),
+    "kills on Ray": (ray_kills, 20, 2),  # last, because Ray starts threads and the others fork
 }  # the full number of trials, and that of the quick version
 
 

@@ -159,6 +159,9 @@ def decode(name: str, value: Any, hint: Any) -> Any:
 
     A class that has ``of`` decodes itself, and another dataclass field by field.
     """
+    # Most values of a store are such, without asking further.
+    if type(value) is hint and (hint is str or (hint is int and -(2**63) <= value < 2**63)):
+        return value
     kind, parts = get_origin(hint) or hint, get_args(hint)
     if type(None) in parts and is_dataclass(parts[0]):
         return None if value is None else decode(name, value, parts[0])

@@ -172,3 +172,14 @@ def test_what_was_chosen_of_a_grid_stands_under_its_study(tmp_path, capsys):
     assert lines[1] == "  gcn none (holdout) chose dropout 0.5 on 2 folds, 0 on 1."
     assert lines[2].startswith("  gcn ifmixup (holdout) chose ")
     assert "alpha 1" in lines[2]
+
+
+def test_of_a_large_grid_the_curves_are_not_read(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("ifmixup.cli.runs._MOST_READ", 5)
+    study = study_of(folds=3, grid={"dropout": [0.0, 0.5]})
+    with Store(tmp_path) as store:
+        store.merge(records_of(study, lambda *_: result([0.5], validation=[0.5])).values())
+    save_studies(tmp_path, [study])
+    assert runs(tmp_path) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1] == "  What was chosen of its grid is in the report: ifmixup report FOLDER."

@@ -94,6 +94,7 @@ def test_a_spec_from_its_stored_json_is_the_spec():
     run = spec(3, dataset='a,"settings":{', model="gin", method="ifmixup", num_layers=3)
     text = json.dumps(run.to_dict(), separators=(",", ":"))
     assert RunSpec.of_json(text) == run
+    assert RunSpec.of_json(text).key == run.key  # which is made of parts that runs share
     assert RunSpec.of_json(json.dumps(run.to_dict())) == run  # with spaces, as others write it
     for wrong in (text[:-1], text.replace('"seed"', '"sead"'), "[1]", '{"settings":1}'):
         with pytest.raises((ValueError, InputError)):

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ifmixup.study.study import Study
 
 _NAMES = ("dataset", "model", "method")
+_MOST_READ = 2000  # runs whose curves are read to say what was chosen; the curves of many take long
 _METRICS = ("roc_auc", "average_precision", "accuracy", "mae")  # the first that all runs have
 
 
@@ -111,11 +112,14 @@ def runs(
 def _print_chosen(study: Study, store: Store, console: PlainConsole) -> None:
     """Print what was chosen of a grid for each trial that has one."""
     searched = [trial for trial in study.trials if len(trial.candidates) > 1]
+    keys = [key for trial in searched for several in trial.keys for key in several]
     if not searched:
+        return
+    if len(keys) > _MOST_READ:
+        console.print("  What was chosen of its grid is in the report: ifmixup report FOLDER.")
         return
     from ifmixup.study.comparison import Comparison
 
-    keys = [key for trial in searched for several in trial.keys for key in several]
     part = replace(study, trials=tuple(searched))
     for row in Comparison(part, list(store.get(keys).values())).rows:
         console.print(f"  {row.trial.name} ({row.trial.protocol}) chose {row.chosen_text()}.")

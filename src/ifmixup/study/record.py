@@ -171,6 +171,8 @@ def _versions(text: str) -> dict[str, str]:
 
 def _numbers(values: Any) -> list[float]:
     """The numbers of a curve, which are decoded when they are asked for."""
+    if {float}.issuperset(map(type, values)):  # nearly always; a table reads many curves
+        return values
     with _as_store_error():
         return decode("a curve", values, list[float])
 

@@ -154,11 +154,14 @@ class RunSpec:
         if not found:
             return RunSpec.of(json.loads(text))
         values = as_dict(json.loads(head + "}"))
-        shared = _shared(f'{{"settings":{tail}')
+        shared, recipe = _shared(f'{{"settings":{tail}')
         same_names("the spec", {**_LATER, **values, **shared}, RunSpec.__dataclass_fields__)
         hints = field_types(RunSpec)
         own = {name: decode(name, value, hints[name]) for name, value in values.items()}
-        return RunSpec(**{**own, **shared})
+        spec = RunSpec(**{**own, **shared})
+        if recipe is not None:
+            vars(spec)["key"] = spec._key(recipe)
+        return spec
 
 
 def specs_on(
@@ -201,9 +204,14 @@ def _recipe(
 
 
 @lru_cache(maxsize=4096)
-def _shared(text: str) -> dict[str, Any]:
-    """Some parts of a spec from their JSON, once for the many runs that share them."""
+def _shared(text: str) -> tuple[dict[str, Any], str | None]:
+    """Some parts of a spec from their JSON, once for the many runs that share them, and what a key
+    has of them; None where they are not all there.
+    """
     values, hints = as_dict(json.loads(text)), field_types(RunSpec)
     known = {name: hints[name] for name in hints if name in values}
     same_names("the spec", values, known)
-    return {name: decode(name, values[name], hint) for name, hint in known.items()}
+    found = {name: decode(name, values[name], hint) for name, hint in known.items()}
+    parts = {"metrics": (), **found}
+    whole = parts.keys() == {"settings", "model", "method", "metrics"}
+    return found, _recipe(**parts) if whole else None

@@ -7,7 +7,7 @@ model or one method takes is an option of its class; see :mod:`ifmixup.component
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ifmixup.errors import InputError, known_name
@@ -79,7 +79,7 @@ class Settings:
 
     def to_dict(self) -> dict[str, Plain]:
         """All settings by name."""
-        return asdict(self)
+        return dict(vars(self))  # which are plain
 
     @staticmethod
     def of(values: Mapping[str, Any]) -> Settings:

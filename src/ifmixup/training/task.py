@@ -137,10 +137,12 @@ def best_epoch(curves: Mapping[str, Sequence[float]]) -> int:
     earliest.
     """
     metric = metric_of(curves)
-    values = curves[f"validation_{metric}"]
+    values = list(curves[f"validation_{metric}"])
     if not any(map(math.isnan, values)):  # for many runs: without a call per epoch
         best = max(values) if higher_is_better(metric) else min(values)
         equal = [epoch for epoch, value in enumerate(values) if value == best]
     else:
         equal = list(range(len(values)))
+    if len(equal) == 1:
+        return equal[0]
     return max(equal, key=lambda epoch: validation_score(curves, epoch))  # the first of equals
