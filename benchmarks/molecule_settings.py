@@ -30,19 +30,16 @@ BASE = {
     "hidden_channels": 128, "dropout": 0.2, "readout": "mean", "jk": "last", "norm": "batch",
 }  # fmt: skip
 SUM = {"readout": "sum", "norm": "none"}
-WIDE = {**SUM, "num_layers": 3, "hidden_channels": 256}
+SMALL = {**SUM, "num_layers": 3, "dropout": 0.0, "batch_size": 16, "epochs": 50}
 CANDIDATES: dict[str, dict[str, Any]] = {
     "base": {},
-    "no dropout": {"dropout": 0.0},
     "sum": {"readout": "sum"},
-    "mean, no norm": {"norm": "none"},
     "sum, no norm": SUM,
-    "sum, no norm, no dropout": {**SUM, "dropout": 0.0},
-    "wide": WIDE,
-    "wide, no dropout": {**WIDE, "dropout": 0.0},
-    "wide, mean": {**WIDE, "readout": "mean"},
-    "wide, mean, batch norm": {**WIDE, "readout": "mean", "norm": "batch"},
-    "wide, rate 0.0003": {**WIDE, "learning_rate": 0.0003},
+    "wide": {**SUM, "num_layers": 3, "hidden_channels": 256},
+    "small batches": SMALL,
+    "small batches, fast decay": {**SMALL, "halve_every": 8},
+    "small batches, fast decay, mean": {**SMALL, "halve_every": 8, "readout": "mean"},
+    "small batches, fast decay, wide": {**SMALL, "halve_every": 8, "hidden_channels": 256},
 }
 
 

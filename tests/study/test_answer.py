@@ -145,7 +145,7 @@ def test_the_command_that_trains_it():
     assert shlex.split(line) == [
         "ifmixup", "train", "my mols.csv", "--model", "gin", "--method", "ifmixup", "--strict",
         "--epochs", "1", "--num-layers", "5", "--label", "toxic", "--seed", "3",
-        "--save", "model.pt",
+        "--split", "all", "--save", "model.pt",
     ]  # fmt: skip
     *_, line = study.answer({**config, "source": "data/my mols.csv"}).splitlines()
     assert "'data/my mols.csv'" in line
