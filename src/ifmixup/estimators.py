@@ -110,7 +110,9 @@ class GraphEstimator(BaseEstimator):
             for name, value in self._options.items()
             if name.startswith(prefix)
         }
-        found = resolve(kind, getattr(self, kind)).with_options(**options)
+        found = resolve(kind, getattr(self, kind))
+        # Fixed: what is recommended does not change an option that was given.
+        found = replace(found.with_options(**options), fixed=found.fixed | {*options})
         check_complete(found)
         return found
 

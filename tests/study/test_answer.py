@@ -170,6 +170,19 @@ def test_a_variant_is_named_as_it_was_typed():
     assert "--model 'gin=gin(num_layers=2)' --method a.py:ifmixup" in line
 
 
+def test_from_python_molecules_start_from_their_own_settings():
+    study = found(HELPED, learning_rate=0.005)
+    origins = {
+        "gin ifmixup": "recommended for molecules and GIN, with learning_rate=0.005 as given"
+    }
+    study = Comparison(replace(study.study, origins=origins), study.runs)
+    *_, line = study.answer().splitlines()
+    assert "learning_rate=0.005" in line
+    assert "batch_size=32" in line  # not the 64 that is recommended for molecules
+    assert "model__readout='sum'" in line
+    assert "model__norm" not in line  # the default of both
+
+
 def test_from_python_it_is_a_line_of_python():
     study = found(HELPED, learning_rate=0.005, grid={"alpha": [2.0], "hidden_channels": [8]})
     *_, line = study.answer().splitlines()
