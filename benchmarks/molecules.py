@@ -6,7 +6,8 @@ The folder holds ``BBBP.csv``, ``delaney-processed.csv`` (ESOL) and ``tox21.csv.
 Chemprop is a development extra (``pip install ifmixup[bench]``), or the command of another
 environment. Both get the same table, with the parts in columns ``split0``, ``split1``, ``split2``;
 both choose their epoch on ``val``, with one thread. What is measured already, in the output file,
-is not measured again.
+is not measured again; ``--who gin`` or ``--who chemprop`` measures one of the two. The settings of
+GIN were chosen by ``benchmarks/molecule_settings.py``, which sees no molecule of a test part.
 """
 
 from __future__ import annotations
@@ -14,26 +15,31 @@ from __future__ import annotations
 import argparse
 import csv
 import gzip
+import itertools
 import json
 import os
 import random
 import re
 import resource
+import shutil
 import subprocess
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
 from rdkit import Chem, rdBase
 from rdkit.Chem.Scaffolds import MurckoScaffold
 
 from ifmixup.components import resolve
 from ifmixup.data import load
 from ifmixup.safe_io import atomically
-from ifmixup.training.packed import pack
-from ifmixup.training.recommended import starting_point
+from ifmixup.training.metric import resolve_metrics, to_measure
+from ifmixup.training.packed import PackedDataset, pack
+from ifmixup.training.recommended import Recommendation, starting_point
 from ifmixup.training.run import run
 from ifmixup.training.run_spec import Fold, RunSpec
 
@@ -51,57 +57,81 @@ SPLITS = 3
 
 
 def split_table(source: Path, columns: tuple[str, ...], target: Path) -> None:
-    """Write SMILES, labels and parts: whole scaffolds, 80/10/10, large ones to train on."""
+    """Write SMILES, labels and the parts of every split."""
     with gzip.open(source, "rt") if source.suffix == ".gz" else source.open() as stream:
         rows = list(csv.DictReader(stream))
     kept: list[dict[str, str]] = []
-    scaffolds: dict[str, list[int]] = defaultdict(list)
     for row in rows:
         smiles = row["smiles"].strip()
         with rdBase.BlockLogs():
             molecule = Chem.MolFromSmiles(smiles)
         if molecule is not None and molecule.GetNumAtoms():
-            scaffolds[MurckoScaffold.MurckoScaffoldSmiles(mol=molecule)].append(len(kept))
             kept.append({"smiles": smiles, **{name: row[name] for name in columns}})
-    groups = [scaffolds[name] for name in sorted(scaffolds)]
-    large = [group for group in groups if len(group) > 0.05 * len(kept)]
-    small = [group for group in groups if len(group) <= 0.05 * len(kept)]
     for seed in range(SPLITS):
-        shuffled = list(small)
-        random.Random(seed).shuffle(shuffled)
-        counts = {"train": 0, "val": 0, "test": 0}
-        room = {"train": 0.8 * len(kept), "val": 0.1 * len(kept), "test": float(len(kept))}
-        for group in [*large, *shuffled]:
-            part = next(name for name in counts if counts[name] + len(group) <= room[name])
-            counts[part] += len(group)
-            for index in group:
-                kept[index][f"split{seed}"] = part
+        for row, part in zip(kept, scaffold_parts(kept, seed), strict=True):
+            row[f"split{seed}"] = part
+    write(kept, target)
+
+
+def scaffold_parts(rows: Sequence[dict[str, str]], seed: int) -> list[str]:
+    """The part of each molecule: whole scaffolds, 80/10/10, large ones to train on."""
+    scaffolds: dict[str, list[int]] = defaultdict(list)
+    for index, row in enumerate(rows):
+        scaffolds[MurckoScaffold.MurckoScaffoldSmiles(row["smiles"])].append(index)
+    groups = [scaffolds[name] for name in sorted(scaffolds)]
+    large = [group for group in groups if len(group) > 0.05 * len(rows)]
+    small = [group for group in groups if len(group) <= 0.05 * len(rows)]
+    random.Random(seed).shuffle(small)
+    counts = {"train": 0, "val": 0, "test": 0}
+    room = {"train": 0.8 * len(rows), "val": 0.1 * len(rows), "test": float(len(rows))}
+    parts = [""] * len(rows)
+    for group in [*large, *small]:
+        part = next(name for name in counts if counts[name] + len(group) <= room[name])
+        counts[part] += len(group)
+        for index in group:
+            parts[index] = part
+    return parts
+
+
+def write(rows: Sequence[dict[str, str]], target: Path) -> None:
+    """Write a table."""
     with target.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, list(kept[0]))
+        writer = csv.DictWriter(stream, list(rows[0]))
         writer.writeheader()
-        writer.writerows(kept)
+        writer.writerows(rows)
 
 
 def train_gin(table: Path, name: str, split: int) -> dict[str, Any]:
     """GIN as ``ifmixup compare`` trains it by default, without augmentation."""
-    _, columns, metric = DATASETS[name]
-    column = f"split{split}"
-    dataset = load(table, label=",".join(columns), metric=metric, columns=[column])
-    data, parts = pack(dataset), dataset.rows.columns[column]
-    index = [
-        tuple(i for i, p in enumerate(parts) if p == part) for part in ("train", "val", "test")
-    ]
-    fold = Fold(0, 0, *index)
+    data, parts = packed(table, name, f"split{split}")
     start = starting_point(data, resolve("model", "gin"), resolve("method", "none"))
-    components = start.settings, start.model.spec, start.method.spec
-    spec = RunSpec(data.name, data.fingerprint, fold.fingerprint, 0, 0, split, *components)
     began, cpu = time.perf_counter(), time.process_time()
-    found = run(spec, data, fold).metrics[f"chosen_{metric}"]
     return {
-        metric: found,
+        **judge(data, parts, start, split),
         "cpu_seconds": time.process_time() - cpu,
         "seconds": time.perf_counter() - began,
     }
+
+
+def packed(table: Path, name: str, column: str) -> tuple[PackedDataset, Sequence[str]]:
+    """The molecules of a table, and the part of each."""
+    _, columns, metric = DATASETS[name]
+    dataset = load(table, label=",".join(columns), metric=metric, columns=[column])
+    return pack(dataset), dataset.rows.columns[column]
+
+
+def judge(
+    data: PackedDataset, parts: Sequence[str], start: Recommendation, seed: int
+) -> dict[str, float]:
+    """The metric on ``test`` at the epoch that it chose on ``val``, as in ``ifmixup compare``."""
+    index = (
+        tuple(i for i, p in enumerate(parts) if p == part) for part in ("train", "val", "test")
+    )
+    fold = Fold(0, 0, *index)
+    components = start.settings, start.model.spec, start.method.spec
+    metrics = to_measure(resolve_metrics(data.metric, data), data.task)
+    spec = RunSpec(data.name, data.fingerprint, fold.fingerprint, seed, 0, 0, *components, metrics)
+    return {data.metric: run(spec, data, fold).metrics[f"chosen_{data.metric}"]}
 
 
 def train_chemprop(command: str, table: Path, name: str, split: int) -> dict[str, Any]:
@@ -121,7 +151,23 @@ def train_chemprop(command: str, table: Path, name: str, split: int) -> dict[str
     if value is None:
         raise SystemExit(f"chemprop told no test/{own}: {done.stderr[-500:]}")
     cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {metric: float(value[1]), "cpu_seconds": cpu, "seconds": time.perf_counter() - began}
+    return {
+        metric: float(value[1]),
+        "version": version_of(command),
+        "cpu_seconds": cpu,
+        "seconds": time.perf_counter() - began,
+    }
+
+
+def version_of(command: str) -> str:
+    """The version of chemprop in the environment of its command."""
+    python = Path(shutil.which(command) or command).parent / "python"
+    words = [
+        str(python),
+        "-c",
+        "from importlib.metadata import version; print(version('chemprop'))",
+    ]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def main() -> None:
@@ -130,31 +176,42 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=os.environ.get("IFMIXUP_MOLECULES"))
     parser.add_argument("--chemprop", default="chemprop", help="the command")
     parser.add_argument("--output", type=Path, default=OUTPUT)
-    parser.add_argument("--splits", type=int, default=SPLITS)
+    parser.add_argument("--splits", type=int, nargs="+", default=list(range(SPLITS)))
+    parser.add_argument("--datasets", nargs="+", default=list(DATASETS), choices=DATASETS)
+    parser.add_argument("--who", nargs="+", default=["gin", "chemprop"])
     options = parser.parse_args()
     if options.data is None:
         parser.error("Name the folder of the tables: --data or IFMIXUP_MOLECULES.")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    found = json.loads(options.output.read_text()) if options.output.exists() else {"runs": []}
-    done = {(each["dataset"], each["split"], each["who"]) for each in found["runs"]}
+    cells = itertools.product(options.datasets, options.splits, options.who)
     with tempfile.TemporaryDirectory() as folder:
-        for split in range(options.splits):
-            for name, (source, columns, _) in DATASETS.items():
-                table = Path(folder) / f"{name}.csv"
-                if not table.exists():
-                    split_table(Path(options.data) / source, columns, table)
-                for who in ("gin", "chemprop"):
-                    if (name, split, who) in done:
-                        continue
-                    measured = (
-                        train_gin(table, name, split)
-                        if who == "gin"
-                        else train_chemprop(options.chemprop, table, name, split)
-                    )
-                    found["runs"].append({"dataset": name, "split": split, "who": who, **measured})
-                    with atomically(options.output) as unfinished:
-                        unfinished.write_text(json.dumps(found, indent=1) + "\n")
-                    print(found["runs"][-1], flush=True)
+        for name, split, who in cells:
+            key = {"dataset": name, "split": split, "who": who}
+            if any(key.items() <= each.items() for each in stored(options.output)["runs"]):
+                continue
+            source, columns, _ = DATASETS[name]
+            table = Path(folder) / f"{name}.csv"
+            if not table.exists():
+                split_table(Path(options.data) / source, columns, table)
+            measured = (
+                train_gin(table, name, split)
+                if who == "gin"
+                else train_chemprop(options.chemprop, table, name, split)
+            )
+            with FileLock(
+                f"{options.output}.lock"
+            ):  # GIN and chemprop may be measured side by side
+                found = stored(options.output)
+                found["runs"].append({**key, **measured})
+                with atomically(options.output) as unfinished:
+                    unfinished.write_text(json.dumps(found, indent=1) + "\n")
+            print(found["runs"][-1], flush=True)
+
+
+def stored(output: Path) -> dict[str, Any]:
+    """What is measured already."""
+    found: dict[str, Any] = json.loads(output.read_text()) if output.exists() else {"runs": []}
+    return found
 
 
 if __name__ == "__main__":

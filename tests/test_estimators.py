@@ -20,9 +20,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from torch_geometric.data import Batch, Data
 
 import ifmixup
+from ifmixup.components import resolve
 from ifmixup.data import FeatureEncoder, load
 from ifmixup.errors import InputError, InputTypeError
 from ifmixup.estimators import GraphClassifier, GraphRegressor
+from ifmixup.training.packed import pack
+from ifmixup.training.recommended import starting_point
 from ifmixup.training.settings import Settings
 from own_classes import Net, Noise
 from own_metrics import COST
@@ -44,7 +47,8 @@ def test_parameters_are_those_of_the_settings():
     for name in ("train_share", "label_noise"):  # what a study asks, and nobody deploys
         del theirs[name]
     assert list(ours)[: 2 + len(theirs)] == ["model", "method", *theirs]
-    assert all(ours[name].default == theirs[name].default for name in theirs)
+    # None: as recommended for the graphs, else the default of the settings.
+    assert all(ours[name].default in (None, theirs[name].default) for name in theirs)
     assert GraphClassifier().get_params()["method"] == "ifmixup"
 
 
@@ -699,6 +703,24 @@ def test_molecules_with_values():
     regressor = GraphRegressor("gcn", epochs=1, random_state=0, model__num_layers=1)
     assert regressor.fit(MOLECULES, range(18)).predict(["CCO"]).shape == (1,)
     assert regressor.predictor_.settings.use_edge_attr is False
+
+
+@pytest.mark.parametrize("kind", [GraphClassifier, GraphRegressor])
+def test_molecules_have_the_settings_of_compare(kind):
+    labels = [index % 2 for index in range(18)] if kind is GraphClassifier else list(range(18))
+    task = "classes" if kind is GraphClassifier else "values"
+    data = pack(load(MOLECULES, label=labels, task=task))
+    start = starting_point(data, resolve("model", "gin"), resolve("method", "none"))
+    found = kind("gin", "none", epochs=1, random_state=0).fit(MOLECULES, labels).predictor_
+    assert found.settings == start.settings.with_(epochs=1)
+    assert found.settings.learning_rate != Settings().learning_rate
+    options = dict(start.model.spec.options)
+    for name in ("num_layers", "hidden_channels", "readout", "norm"):
+        assert getattr(found.model, name) == options[name]
+    own = kind("gin", "none", epochs=1, batch_size=5, model__num_layers=1).fit(MOLECULES, labels)
+    assert own.predictor_.settings.batch_size == 5
+    assert own.predictor_.model.num_layers == 1
+    assert kind().get_params()["epochs"] is None
 
 
 @pytest.mark.parametrize("metric", ["f1_macro", "f1", COST])

@@ -32,6 +32,7 @@ from ifmixup.training.edge_attributes import asks_for_edge_attr
 from ifmixup.training.fit import Told, epoch_bar, train
 from ifmixup.training.metric import resolve_metrics
 from ifmixup.training.packed import PackedDataset, pack
+from ifmixup.training.recommended import recommended_for_kind
 from ifmixup.training.run_spec import PARTS
 from ifmixup.training.settings import Settings, setting_types
 from ifmixup.training.task import is_ours
@@ -62,11 +63,11 @@ class GraphEstimator(BaseEstimator):
         model: Any = "gin",
         method: Any = "ifmixup",
         *,
-        epochs: int = 350,
-        learning_rate: float = 0.01,
-        halve_every: int = 50,
-        weight_decay: float = 0.01,
-        batch_size: int = 32,
+        epochs: int | None = None,
+        learning_rate: float | None = None,
+        halve_every: int | None = None,
+        weight_decay: float | None = None,
+        batch_size: int | None = None,
         steps_per_epoch: int | None = None,
         label_smoothing: float = 0.0,
         recompute_bn: bool = False,
@@ -109,7 +110,9 @@ class GraphEstimator(BaseEstimator):
             for name, value in self._options.items()
             if name.startswith(prefix)
         }
-        found = resolve(kind, getattr(self, kind)).with_options(**options)
+        found = resolve(kind, getattr(self, kind))
+        # Fixed: what is recommended does not change an option that was given.
+        found = replace(found.with_options(**options), fixed=found.fixed | {*options})
         check_complete(found)
         return found
 
@@ -125,17 +128,22 @@ class GraphEstimator(BaseEstimator):
                     f"method__, such as model__num_layers=3."
                 )
         model, method = self._component("model"), self._component("method")
-        shared = [name for name in setting_types() if hasattr(self, name)]
-        settings = Settings.of({name: getattr(self, name) for name in shared})
-        if settings.use_edge_attr is None:
+        shared = {name: getattr(self, name) for name in setting_types() if hasattr(self, name)}
+        given_settings = {name: value for name, value in shared.items() if value is not None}
+        Settings.of(given_settings)  # an error before the graphs are encoded
+        use_edge_attr = self.use_edge_attr
+        if use_edge_attr is None:
             with_edges = [graph for graph in graphs if graph.num_edges]
             has = bool(with_edges) and all(map(_has_edge_data, with_edges))
-            settings = settings.with_(use_edge_attr=has and asks_for_edge_attr(model.spec))
+            use_edge_attr = has and asks_for_edge_attr(model.spec)
         if len(graphs) < 2:
             raise InputError("At least two graphs are needed to fit; got 1 sample.")
         # One number seeds the run, whatever kind of state was given.
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        data = _packed(graphs, targets, task, edge_attr=bool(settings.use_edge_attr))
+        data = _packed(graphs, targets, task, edge_attr=bool(use_edge_attr))
+        start = recommended_for_kind(data, model, method)
+        model, method = start.model, start.method
+        settings = start.settings.with_(**{**given_settings, "use_edge_attr": use_edge_attr})
         metrics = resolve_metrics(self.metric, data)
         if is_ours(metrics[0]):
             data = replace(data, metric=metrics[0].name)
@@ -253,7 +261,9 @@ class GraphClassifier(_TakesGraphs, ClassifierMixin, GraphEstimator):
         method: What happens to the training graphs: a name such as ``"ifmixup"`` or ``"none"``, a
             class of your own and so on.
         epochs: This and the next ones, up to ``use_edge_attr``, are those of
-            :class:`~ifmixup.training.settings.Settings`.
+            :class:`~ifmixup.training.settings.Settings`. What is None is as recommended for
+            molecules, as in :func:`ifmixup.compare`, if the graphs are molecules made from SMILES;
+            else it is the default.
         early_stopping: Whether to hold a part of the graphs out and to keep the weights of the
             epoch that is best on them. The model is not trained on that part.
         validation_fraction: The fraction that is held out for early stopping.

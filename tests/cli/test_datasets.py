@@ -71,7 +71,7 @@ def test_a_source(capsys, tmp_path):
         "  task           classes, judged by accuracy",
         "  classes        2: no (1), yes (1)",
         "  independent    yes, 4 different feature rows",
-        "  continuous     1 columns: lossless mixing is not guaranteed",
+        "  continuous     1 column: lossless mixing is not guaranteed",
     ]
     assert out[10] == "  skipped        13"
     assert out[11] == "                 line 4: 'O': no label"

@@ -151,6 +151,14 @@ def test_a_split_of_its_own(tmp_path, capsys, monkeypatch):
     about = load_checkpoint(path).about
     assert about["graphs"] == 100
     assert (about["measured"]["part"], about["measured"]["graphs"]) == ("test", 48)
+    words = ["train", "own", "--split", "all", "--epochs", "1", *OPTIONS]
+    assert main([*words, "--save", str(tmp_path / "all.pt")]) == 0
+    about = load_checkpoint(tmp_path / "all.pt").about
+    assert (about["graphs"], about["measured"]) == (188, None)
+    assert main([*words, "--fold", "0"]) == 2
+    assert "--split all trains on all graphs: leave out --fold" in _words(capsys)
+    assert main([*words, "--patience", "3"]) == 2
+    assert "--patience needs validation graphs" in _words(capsys)
 
 
 def test_the_configuration_can_be_read_back(tmp_path, capsys):
@@ -248,3 +256,8 @@ def test_a_split_that_is_given(tmp_path, monkeypatch, capsys):
     assert "on the 4 graphs of fold 2" in capsys.readouterr().out
     assert main([*words, "--folds", "1", "--save", "c.pt"]) == 0
     assert "on 12 graphs of m" in capsys.readouterr().out  # a part has at least one scaffold
+
+
+def _words(capsys):
+    found = capsys.readouterr()
+    return " ".join((found.out + found.err).split())

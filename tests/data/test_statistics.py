@@ -145,7 +145,7 @@ def test_labels_values_and_none():
 
 def test_continuous_features_are_named():
     found = lines([0, 1])
-    assert found["continuous"] == "1 columns: lossless mixing is not guaranteed"
+    assert found["continuous"] == "1 column: lossless mixing is not guaranteed"
     assert found["node features"] == "1: x[0]"
     assert continuous(torch.tensor([[0.0, 1.0, 2.0], [1.0, 1.0, 0.0]])) == [2]
     assert "continuous" not in dict(describe(load("MUTAG")))

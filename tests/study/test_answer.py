@@ -145,7 +145,7 @@ def test_the_command_that_trains_it():
     assert shlex.split(line) == [
         "ifmixup", "train", "my mols.csv", "--model", "gin", "--method", "ifmixup", "--strict",
         "--epochs", "1", "--num-layers", "5", "--label", "toxic", "--seed", "3",
-        "--save", "model.pt",
+        "--split", "all", "--save", "model.pt",
     ]  # fmt: skip
     *_, line = study.answer({**config, "source": "data/my mols.csv"}).splitlines()
     assert "'data/my mols.csv'" in line
@@ -168,6 +168,19 @@ def test_a_variant_is_named_as_it_was_typed():
     config = {"source": "MUTAG", "models": ["gin=gin(num_layers=2)"], "methods": ["a.py:ifmixup"]}
     *_, line = found(HELPED, config=config).answer().splitlines()
     assert "--model 'gin=gin(num_layers=2)' --method a.py:ifmixup" in line
+
+
+def test_from_python_molecules_start_from_their_own_settings():
+    study = found(HELPED, learning_rate=0.005)
+    origins = {
+        "gin ifmixup": "recommended for molecules and GIN, with learning_rate=0.005 as given"
+    }
+    study = Comparison(replace(study.study, origins=origins), study.runs)
+    *_, line = study.answer().splitlines()
+    assert "learning_rate=0.005" in line
+    assert "batch_size=32" in line  # not the 64 that is recommended for molecules
+    assert "model__readout='sum'" in line
+    assert "model__norm" not in line  # the default of both
 
 
 def test_from_python_it_is_a_line_of_python():

@@ -78,7 +78,7 @@ def test_labels_and_values_with_every_method(tmp_path, graphs, metric, said):
     assert said in found.table()
     *lines, note = found.verdict().splitlines()
     assert len(lines) == 2 * (count - 1)
-    assert note.startswith("1 of the 3 features are continuous")
+    assert note.startswith("1 of the 3 features is continuous")
 
 
 def test_a_dataset_with_a_split_of_its_own(tmp_path):

@@ -53,7 +53,7 @@ def print_skipped(dataset: GraphDataset, console: Console) -> None:
     from ifmixup.data.dataset import summary
 
     for line in summary(dataset.skipped):
-        console.print(f"Skipped {line}")
+        console.print(f"Skipped {line.removeprefix('and ')}")
 
 
 def print_table(

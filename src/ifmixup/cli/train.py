@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import tyro
+
 from ifmixup.cli.class_options import split_options
 from ifmixup.cli.config import print_config
 from ifmixup.cli.console import PlainConsole, print_skipped
 from ifmixup.cli.options import (
     GROUP,
     NO_DEFAULT,
-    SPLIT,
     SettingsOptions,
     Source,
     SourceOptions,
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
     from ifmixup.training.run_spec import Fold
 
 
+_SPLIT = tyro.conf.arg(
+    metavar="all|random|scaffold|group:COLUMN|column:COLUMN|FILE",
+    help_behavior_hint="(default: the dataset's own, else all)",
+)
+
+
 @dataclass(frozen=True)
 class TrainOptions:
     """What to train, how, and where it goes.
@@ -41,8 +48,9 @@ class TrainOptions:
         method: A name (none, ifmixup, ...) or a class of your own (noise.py:Noise).
         save: Where the model goes.
         resume: Continue from the file given by --save.
-        split: random (stratified), scaffold (whole Bemis-Murcko scaffolds), group:COLUMN (whole
-            groups), column:COLUMN (train, val or test), or a JSON file with train, val and test.
+        split: all (train on all graphs), random (stratified), scaffold (whole Bemis-Murcko
+            scaffolds), group:COLUMN (whole groups), column:COLUMN (train, val or test), or a JSON
+            file with train, val and test.
         fold: Leave this fold out and test on it. Without it, train on all graphs, or on the
             training part of a single split.
         folds: Number of folds.
@@ -61,7 +69,7 @@ class TrainOptions:
     method: str = "none"
     save: Path = Path("model.pt")
     resume: bool = False
-    split: Annotated[str | None, SPLIT] = None
+    split: Annotated[str | None, _SPLIT] = None
     fold: Annotated[int | None, NO_DEFAULT] = None
     folds: int = 10
     patience: Annotated[int | None, NO_DEFAULT] = None
@@ -171,8 +179,10 @@ def _fold(options: TrainOptions, data: PackedDataset, console: PlainConsole) -> 
     from ifmixup.study.choose_split import choose_splits
     from ifmixup.training.run_spec import PARTS, Fold
 
-    if options.split is None and options.fold is None:
-        if data.split is not None:
+    if options.split == "all" and options.fold is not None:
+        raise InputError("--split all trains on all graphs: leave out --fold, or name a split.")
+    if options.split in (None, "all") and options.fold is None:
+        if options.split is None and data.split is not None:
             own = {part: data.split[part].tolist() if part in data.split else () for part in PARTS}
             return Fold(0, 0, **{part: tuple(index) for part, index in own.items()})
         if options.patience is not None:

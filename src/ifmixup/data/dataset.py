@@ -10,6 +10,7 @@ from torch_geometric.data import Data, InMemoryDataset
 
 from ifmixup.data.encoder import FeatureEncoder
 from ifmixup.errors import DatasetError, InputError, unknown_name
+from ifmixup.safe_io import printable
 
 _OF_CLASSES = (
     "accuracy", "balanced_accuracy", "f1_macro", "mcc", "roc_auc", "average_precision", "nll",
@@ -64,7 +65,7 @@ class Skipped:
     identifier: str | None = None
 
     def __str__(self) -> str:
-        return f"line {self.line}: {self.text!r}: {self.reason}"
+        return f"line {self.line}: '{printable(self.text)}': {self.reason}"
 
 
 @dataclass(frozen=True)

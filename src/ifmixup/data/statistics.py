@@ -96,7 +96,8 @@ def describe(dataset: GraphDataset) -> list[tuple[str, str]]:
     ]
     numbers = continuous(values)
     if numbers:
-        lines.append(("continuous", f"{len(numbers)} columns: lossless mixing is not guaranteed"))
+        columns = f"{len(numbers)} column{'s' * (len(numbers) != 1)}"
+        lines.append(("continuous", f"{columns}: lossless mixing is not guaranteed"))
     if dataset.split is not None:
         parts = [f"{part} {len(index):,}" for part, index in dataset.split.items()]
         lines.append(("own split", ", ".join(parts)))

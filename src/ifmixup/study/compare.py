@@ -390,8 +390,9 @@ def _notes(
         )
     if data.continuous and any(getattr(m.cls, "weights_edges", False) for m in methods):
         said.append(
-            f"{len(data.continuous)} of the {data.num_features} features are continuous and were "
-            f"standardised on the training graphs of each fold: recovering both graphs of a mixed "
-            f"one is then not guaranteed."
+            f"{len(data.continuous)} of the {data.num_features} features "
+            f"{'is' if len(data.continuous) == 1 else 'are'} continuous and standardised on the "
+            f"training graphs of each fold: recovering both graphs of a mixed one is then not "
+            f"guaranteed."
         )
     return said

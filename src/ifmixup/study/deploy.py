@@ -12,6 +12,7 @@ from ifmixup.components import METHODS, MODELS, ClassSpec, Registry
 from ifmixup.study.protocols import needs_validation
 from ifmixup.study.rows import Row
 from ifmixup.study.study import Candidate, Study
+from ifmixup.training.known_data import known_settings
 from ifmixup.training.settings import Settings, setting_types
 from ifmixup.training.task import IN_UNITS
 
@@ -46,7 +47,7 @@ def train_line(study: Study, row: Row, config: Mapping[str, Any] | None = None) 
         return ""
     if "source" in options:
         return _command(row, options)
-    return _python(row)
+    return _python(row, study.origins.get(row.trial.name, ""))
 
 
 def _command(row: Row, config: Mapping[str, Any]) -> str:
@@ -75,7 +76,7 @@ def _command(row: Row, config: Mapping[str, Any]) -> str:
         elif value is not None:
             many = value if isinstance(value, list | tuple) else [value]
             words += [f"--{dashed}", *map(str, many)]
-    return shlex.join([*words, "--save", MODEL_FILE])
+    return shlex.join([*words, "--split", "all", "--save", MODEL_FILE])
 
 
 def _typed(name: str, given: Any) -> str:
@@ -88,9 +89,10 @@ def _typed(name: str, given: Any) -> str:
     return name
 
 
-def _python(row: Row) -> str:
+def _python(row: Row, origin: str) -> str:
     candidate = chosen_candidate(row)
-    defaults = Settings().to_dict()
+    of_kind = _of_kind(origin, candidate.model)  # where the estimator starts from
+    defaults = Settings.of(of_kind["settings"]).to_dict()
     parts = [_class(candidate.model), _class(candidate.method), f"epochs={chosen_epochs(row)}"]
     parts += [
         f"{name}={value!r}"
@@ -103,6 +105,8 @@ def _python(row: Row) -> str:
         parts.append("use_edge_attr=True")
     for registry, spec in ((MODELS, candidate.model), (METHODS, candidate.method)):
         known = _defaults(registry, spec)
+        if registry is MODELS:
+            known |= of_kind["options"]
         parts += [
             f"{registry.kind}__{name}={value!r}"
             for name, value in spec.options
@@ -110,6 +114,15 @@ def _python(row: Row) -> str:
         ]
     kind = "GraphRegressor" if row.metric in _OF_VALUES else "GraphClassifier"
     return f"model = ifmixup.{kind}({', '.join(parts)}).fit(graphs)"
+
+
+def _of_kind(origin: str, model: ClassSpec) -> dict[str, dict[str, Any]]:
+    """What is recommended for the kind of graphs that settings are from, such as molecules."""
+    for kind, models in known_settings()["kinds"].items():
+        if origin.startswith(f"recommended for {kind} and") and model.class_name in models:
+            found: dict[str, dict[str, Any]] = models[model.class_name]
+            return found
+    return {"settings": {}, "options": {}}
 
 
 def _class(spec: ClassSpec) -> str:

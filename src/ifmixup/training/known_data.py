@@ -40,10 +40,14 @@ def is_papers(data: PackedDataset) -> bool:
 
 
 def kind_of(data: PackedDataset) -> str | None:
-    """``"molecules"`` for graphs with the standard features of atoms and bonds; else None."""
+    """``"molecules"`` for graphs with the standard features of atoms and bonds, and where numbers
+    are predicted ``"values of molecules"``; else None.
+    """
     columns = {
         level: [str(column.get("name")) for column in (data.encoder or {}).get(level) or ()]
         for level in ("nodes", "edges")
     }
     known = {"nodes": list(ATOM_COLUMNS), "edges": list(BOND_COLUMNS)}
-    return "molecules" if columns == known and data.edge_dim is not None else None
+    if columns != known or data.edge_dim is None:
+        return None
+    return "values of molecules" if data.task == "values" else "molecules"

@@ -35,17 +35,9 @@ def recommended(data: PackedDataset, model: Component, method: Component) -> Rec
     """
     name, file = model.spec.class_name, known_settings()
     known = papers_dataset(data)
-    if known is None and not foreign(model.spec):
-        kind = kind_of(data)
-        found = file["kinds"].get(kind, {}).get(name)
-        if found is not None:
-            return Recommendation(
-                Settings.of(found["settings"]),
-                set_options([model], found["options"])[0],
-                method,
-                f"recommended for {kind} and {name}",
-            )
-    if known is None or foreign(model.spec) or name not in file["models"]:
+    if known is None:
+        return recommended_for_kind(data, model, method)
+    if foreign(model.spec) or name not in file["models"]:
         return Recommendation(Settings(), model, method)
     by_hand = file["models"][name]
     found = known.get(name, {})
@@ -57,6 +49,24 @@ def recommended(data: PackedDataset, model: Component, method: Component) -> Rec
         set_options([model], options)[0],
         set_options([method], ratio)[0] if _draws_as_ifmixup(method, ratio) else method,
         f"recommended for {data.name} and {name}",
+    )
+
+
+def recommended_for_kind(
+    data: PackedDataset, model: Component, method: Component
+) -> Recommendation:
+    """What is recommended for graphs of a kind, such as molecules, whichever they are; for all else
+    the defaults.
+    """
+    name, kind = model.spec.class_name, kind_of(data)
+    found = known_settings()["kinds"].get(kind, {}).get(name)
+    if found is None or foreign(model.spec):
+        return Recommendation(Settings(), model, method)
+    return Recommendation(
+        Settings.of(found["settings"]),
+        set_options([model], found["options"])[0],
+        method,
+        f"recommended for {kind} and {name}",
     )
 
 
