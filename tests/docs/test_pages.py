@@ -31,7 +31,6 @@ NOT_RUN = {
     "ray start": "starts a cluster",
     "IFMIXUP_DATA=folder/of/TU/zips make bench": "takes 25 minutes",
     ".venv/bin/python benchmarks/": "takes minutes",
-    "ifmixup compare MUTAG --grid paper": "hundreds of runs; tests/cli/test_compare.py has a grid",
 }
 # What is added to a command to make it fast; the last of two options counts.
 SMALL_MODEL = ["--epochs", "1", "--batch-size", "128"]
@@ -178,3 +177,8 @@ def test_links_to_files_lead_somewhere(name):
     page = ROOT / name
     links = re.findall(r"\]\((?![a-z]+:|#)([^)#\s]+)", page.read_text(encoding="utf-8"))
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_is_short(page):
+    assert len(page.read_text(encoding="utf-8").splitlines()) <= 200
