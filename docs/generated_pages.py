@@ -10,7 +10,6 @@ import inspect
 import io
 import os
 import re
-import sys
 import textwrap
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
@@ -92,6 +91,8 @@ def command_pages() -> dict[str, str]:
 
 def methods_page() -> str:
     """All methods of the registry: what each does, its paper, options and formulas."""
+    import ifmixup
+    from ifmixup import augment
     from ifmixup.components import METHODS
 
     rows, formulas = [], []
@@ -99,16 +100,18 @@ def methods_page() -> str:
         cls = METHODS.get(name)
         text = inspect.getdoc(cls) or ""
         link = re.search(r"`([^`<]+?)\s*<(https?://[^>]+)>`_", text)
-        paper = f"[{' '.join(link[1].split())}]({link[2]})" if link else "–"
+        paper = f"[{' '.join(link[1].split())}]({link[2]})" if link else ""
         options = ", ".join(
             f"`{option.name}` ({option.default})"
             for option in METHODS.options(cls).values()
             if option.name != "drop"
         )
         does = _one_line(text)
-        shown = f"{{class}}`{name} <ifmixup.augment.{cls.__name__}>`"
-        shown = shown if hasattr(sys.modules["ifmixup.augment"], cls.__name__) else f"`{name}`"
-        rows.append(f"| {shown} | {does} | {paper} | {options or '–'} |")
+        home = next((each for each in (ifmixup, augment) if cls.__name__ in each.__all__), None)
+        shown = f"`{name}`"
+        if home is not None:
+            shown = f"{{class}}`{name} <{home.__name__}.{cls.__name__}>`"
+        rows.append(f"| {shown} {paper} | {does} | {options or '–'} |")
         found = _FORMULAS.get(name) or [
             textwrap.dedent(each).strip()
             for each in re.findall(r"\.\. math::\n((?:\n|[ ]+.*\n)+)", f"{text}\n")
@@ -116,7 +119,7 @@ def methods_page() -> str:
         if found:
             blocks = "\n\n".join(f"```{{math}}\n{each}\n```" for each in found)
             formulas.append(f"### {name}\n\n{blocks}")
-    head = ["| method | what it does | paper | options (default) |", "|---|---|---|---|"]
+    head = ["| method, paper | what it does | options (default) |", "|---|---|---|"]
     return "\n\n".join(
         [
             "# Methods",
