@@ -6,12 +6,14 @@ import sys
 from importlib.metadata import version as installed
 from pathlib import Path
 
+from pygments.lexers.python import PythonLexer
 from pygments.lexers.special import TextLexer
 from sphinx.highlighting import lexers
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))  # the extensions below lie beside this file
 lexers["csv"] = TextLexer()  # a table has no colours
+lexers["ipython3"] = PythonLexer()  # a cell with a line for the shell
 
 project = "ifmixup"
 author = "The ifmixup developers"

@@ -1,11 +1,12 @@
-"""Pages that are made when the site is built: the commands, and what was measured.
+"""Pages that are made when the site is built: commands, methods, notebooks, and what was measured.
 
-They are written to ``_generated``, which is not committed: the help of the commands and the files
-of ``results`` are the only source.
+They are written to ``_generated``, which is not committed: the help of the commands, the docstrings of
+the methods, the notebooks and the files of ``results`` are the only source.
 """
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import re
@@ -14,23 +15,32 @@ from contextlib import redirect_stdout, suppress
 from pathlib import Path
 from unittest import mock
 
+from notebook_pages import notebook_page
 from sphinx.application import Sphinx
 from sphinx.util.typing import ExtensionMetadata
 
 WIDTH = 80  # columns of the help, as on a terminal
 FOLDER = "_generated"
+NOTEBOOKS = Path(__file__).parent.parent / "examples" / "notebooks"
+# Of methods whose docstrings have them in words.
+_PAIR = r"\tilde{y} = \lambda y_A + (1 - \lambda) y_B"
+_FORMULAS = {
+    "ifmixup": [
+        r"\tilde{v} = \lambda v_A + (1 - \lambda) v_B, \quad "
+        r"\tilde{e} = \lambda e_A + (1 - \lambda) e_B, \quad "
+        r"\tilde{w} = \lambda w_A + (1 - \lambda) w_B, \quad " + _PAIR
+    ],
+    "mixup_graph": [r"\tilde{h} = \lambda h_A + (1 - \lambda) h_B, \quad " + _PAIR],
+}
 NOTHING = (
-    "The tables are being measured again, with interpolated node existence "
-    "(`node_weight`) and the paper's optimiser. "
-    "`results/README.md` tells how far they are."
+    "**Our results are being measured.** `results/README.md` lists what is there and the commands "
+    "that measure the rest."
 )
 NO_COMPARISON = (
-    "The comparison is being measured: `python results/methods.py` runs it, and "
-    "`results/README.md` tells how far it is."
+    "**The comparison is being measured.** `python results/methods.py` runs it."
 )
 MEASURED = (
-    "These are the files of `results/` when the site was built. Each says which protocol its "
-    "numbers are read with: `holdout` is [the honest number](how-we-measure.md), and a star "
+    "Each table names its protocol: `holdout` is [the honest number](how-we-measure.md), and a star "
     "marks the optimistic one."
 )
 
@@ -56,18 +66,79 @@ def help_of(*words: str) -> str:
     return "\n".join(lines)
 
 
-def commands_page() -> str:
-    """The reference of all commands."""
+def command_pages() -> dict[str, str]:
+    """The reference of all commands: a page per command, and one that lists them."""
     from ifmixup.cli import COMMANDS
 
-    parts = [
-        "# Commands",
-        "This is what `ifmixup COMMAND --help` prints. `--config FILE` reads options of `train` "
-        "and `compare` from TOML or YAML; options that are typed override it.",
-    ]
+    rows = [f"| [`ifmixup {name}`]({name}.md) | {does} |" for name, (_, does) in COMMANDS.items()]
+    listed = "\n".join(COMMANDS)
+    pages = {
+        "index": "\n\n".join(
+            [
+                "# Commands",
+                "\n".join(["| command | what it does |", "|---|---|", *rows]),
+                "`ifmixup COMMAND --help` prints the options of a command. `--config FILE` reads "
+                "options of `train` and `compare` from TOML or YAML; options that are typed "
+                "override it.",
+                f"```{{toctree}}\n:hidden:\n\n{listed}\n```\n",
+            ]
+        )
+    }
     for name, (_, does) in COMMANDS.items():
-        parts += [f"## ifmixup {name}", does, f"```text\n{help_of(name)}\n```"]
-    return "\n\n".join(parts) + "\n"
+        pages[name] = f"# ifmixup {name}\n\n{does}\n\n```text\n{help_of(name)}\n```\n"
+    return pages
+
+
+def methods_page() -> str:
+    """All methods of the registry: what each does, its paper, options and formulas."""
+    import ifmixup
+    from ifmixup import augment
+    from ifmixup.components import METHODS
+
+    rows, formulas = [], []
+    for name in METHODS.names():
+        cls = METHODS.get(name)
+        text = inspect.getdoc(cls) or ""
+        link = re.search(r"`([^`<]+?)\s*<(https?://[^>]+)>`_", text)
+        paper = f"[{' '.join(link[1].split())}]({link[2]})" if link else ""
+        options = ", ".join(
+            f"`{option.name}` ({option.default})"
+            for option in METHODS.options(cls).values()
+            if option.name != "drop"
+        )
+        does = _one_line(text)
+        home = next((each for each in (ifmixup, augment) if cls.__name__ in each.__all__), None)
+        shown = f"`{name}`"
+        if home is not None:
+            shown = f"{{class}}`{name} <{home.__name__}.{cls.__name__}>`"
+        rows.append(f"| {shown} {paper} | {does} | {options or '–'} |")
+        found = _FORMULAS.get(name) or [
+            textwrap.dedent(each).strip()
+            for each in re.findall(r"\.\. math::\n((?:\n|[ ]+.*\n)+)", f"{text}\n")
+        ]
+        if found:
+            blocks = "\n\n".join(f"```{{math}}\n{each}\n```" for each in found)
+            formulas.append(f"### {name}\n\n{blocks}")
+    head = ["| method, paper | what it does | options (default) |", "|---|---|---|"]
+    return "\n\n".join(
+        [
+            "# Methods",
+            "Every method works in a PyG loop (`augment.create(name, num_classes)`), in "
+            "`ifmixup compare` and in `ifmixup train`. The links of the first column lead to "
+            "what each does in detail, and where it differs from its paper.",
+            "\n".join([*head, *rows]),
+            "## Formulas",
+            "A is the first graph of a pair and B its partner; λ is the weight of A.",
+            *formulas,
+            "",
+        ]
+    )
+
+
+def _one_line(docstring: str) -> str:
+    """The first paragraph of a docstring, for a cell of a table in Markdown."""
+    line = " ".join(docstring.split("\n\n")[0].split()).replace("|", "\\|")
+    return line.replace("``", "`")
 
 
 def measured_part(results: Path, page_folder: Path) -> str:
@@ -88,15 +159,15 @@ def measured_part(results: Path, page_folder: Path) -> str:
 def embedded(table: Path, page_folder: Path) -> str:
     """The text of a file, for a page in another folder.
 
-    Its first heading becomes one of the third level (the file's name where it has none), and links
+    Its first heading becomes one of the second level (the file's name where it has none), and links
     to files are rewritten.
     """
     text = table.read_text(encoding="utf-8").strip()
     heading = re.search(r"^#+", text, re.MULTILINE)
     if heading is None:
-        text = f"### {table.stem.replace('-', ' ')}\n\n{text}"
+        text = f"## {table.stem.replace('-', ' ')}\n\n{text}"
     else:
-        deeper = "#" * max(0, 3 - len(heading[0]))
+        deeper = "#" * max(0, 2 - len(heading[0]))
         text = re.sub(r"^(?=#)", deeper, text, flags=re.MULTILINE)
 
     def from_the_page(link: re.Match[str]) -> str:
@@ -140,16 +211,24 @@ def write(folder: Path, results: Path) -> None:
     """Write all generated pages into ``folder``; a file that is up to date is left alone."""
     parts = folder / "parts"
     parts.mkdir(parents=True, exist_ok=True)
-    pages = {
-        folder / "commands.md": commands_page(),
+    (folder / "commands").mkdir(exist_ok=True)
+    (folder / "notebooks").mkdir(exist_ok=True)
+    pages: dict[Path, str | bytes] = {
+        **{folder / "commands" / f"{name}.md": text for name, text in command_pages().items()},
+        folder / "methods.md": methods_page(),
         parts / "measured.md": measured_part(results, folder.parent),
         parts / "methods.md": methods_part(results),
         parts / "published.md": published_part(),
     }
-    for path, text in pages.items():
-        if not path.exists() or path.read_text(encoding="utf-8") != text:
+    for notebook in sorted(NOTEBOOKS.glob("*.ipynb")):
+        text, pictures = notebook_page(notebook)
+        pages[folder / "notebooks" / f"{notebook.stem}.md"] = text
+        pages |= {folder / "notebooks" / name: picture for name, picture in pictures.items()}
+    for path, content in pages.items():
+        raw = content.encode() if isinstance(content, str) else content
+        if not path.exists() or path.read_bytes() != raw:
             unfinished = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-            unfinished.write_text(text, encoding="utf-8")
+            unfinished.write_bytes(raw)
             os.replace(unfinished, path)
 
 

@@ -22,7 +22,9 @@ from torch_geometric.utils import to_dense_adj, to_undirected
 import ifmixup
 from ifmixup.data import load
 from ifmixup.report import draw_mixed_pair
-from ifmixup.report.draw.colours import feature_names
+from ifmixup.report.draw.colours import EDGE_COLOURS, blend, distinguish, fade, feature_names
+from ifmixup.report.draw.pair import take_pair
+from ifmixup.report.draw.panel import draw_edges, draw_nodes
 from ifmixup.report.save import save_figure
 from ifmixup.training.settings import Settings
 
@@ -33,7 +35,7 @@ REPEATS, EPOCHS = 3, 100  # of the training on random labels
 
 def main(names: list[str]) -> None:
     """Draw all of them, or those that are named."""
-    pictures = (mixed_pair, tiny_pair, matrices, ratios, random_labels)
+    pictures = (hero, mixed_pair, tiny_pair, matrices, ratios, random_labels)
     for picture in pictures:
         if not names or picture.__name__ in names:
             picture()
@@ -45,6 +47,36 @@ def tiny() -> tuple[Data, Data]:
     a = Data(x=kinds[[0, 0, 1]], edge_index=to_undirected(torch.tensor([[0, 1, 2], [1, 2, 0]])))
     b = Data(x=kinds[[1, 0, 1, 0]], edge_index=to_undirected(torch.tensor([[0, 1, 2], [1, 2, 3]])))
     return a, b
+
+
+def hero() -> None:
+    """A ring of three, a path of four and their mix, large enough for the width of a telephone."""
+    a, b = tiny()
+    lam = 0.75
+    pair = take_pair(a, b, lam)
+    known = distinguish(torch.cat([a.x, b.x]), "kind")
+    colours = known.colour(a.x), known.colour(b.x)
+    positions = np.array([[24.0, 124.0], [24.0, 26.0], [98.0, 98.0], [126.0, 24.0]])
+    mixed = fade(blend(*colours, lam), pair.node_weight)
+    shown = (
+        ("A", EDGE_COLOURS["A"], pair.edges[0], colours[0], 3),
+        ("B", EDGE_COLOURS["B"], pair.edges[1], colours[1], 4),
+        ("0.75 A + 0.25 B", "black", pair.edges[2], mixed, 4),
+    )
+    figure = Figure(figsize=(6.6, 2.7))
+    for column, (title, colour, edges, faces, nodes) in enumerate(shown):
+        axes = figure.add_axes((0.005 + 0.335 * column, 0.02, 0.32, 0.8))
+        axes.set(xlim=(0, 150), ylim=(0, 150), xticks=[], yticks=[], aspect="equal")
+        axes.spines[:].set(color="#d0d0d0")
+        axes.set_title(title, fontsize=16, color=colour, fontweight="bold")
+        draw_edges(axes, positions, edges, 14.0, 6.0)
+        draw_nodes(axes, positions[:nodes], faces, 14.0)
+        for edge in edges if column == 2 else ():
+            x, y = (positions[edge.source] + positions[edge.target]) / 2
+            style = {"fc": "white", "ec": "none", "pad": 0.6}
+            text = f"{edge.weight:g}"
+            axes.text(x, y, text, fontsize=13, ha="center", va="center", bbox=style, zorder=5)
+    save_figure(figure, IMAGES / "hero.png")
 
 
 def mixed_pair() -> None:

@@ -3,24 +3,35 @@ import os
 from generated_pages import (
     MEASURED,
     NOTHING,
-    commands_page,
+    command_pages,
     embedded,
     help_of,
     measured_part,
+    methods_page,
     published_part,
     write,
 )
 
 from ifmixup.cli import COMMANDS
+from ifmixup.components import METHODS
 
 
 def test_the_reference_has_every_command_and_its_options():
-    page = commands_page()
+    pages = command_pages()
     for name in COMMANDS:
-        assert f"\n## ifmixup {name}\n" in page
-        assert f"usage: ifmixup {name}" in page
-    assert "--shuffle-every" in page
-    assert "--gpus-per-run" in page
+        assert f"\n{name}\n" in pages["index"]
+        assert f"usage: ifmixup {name}" in pages[name]
+    assert "--shuffle-every" in pages["compare"]
+    assert "--gpus-per-run" in pages["compare"]
+
+
+def test_the_table_of_methods_is_that_of_the_registry():
+    page = methods_page()
+    for name in METHODS.names():
+        assert f"`{name}" in page
+    assert "[DropEdge](https://arxiv.org/abs/1907.10903)" in page
+    assert "`drop_ratio` (0.2)" in page
+    assert "W = \\lambda W_a" in page  # of the docstring of g_mixup
 
 
 def test_help_is_plain_text_of_a_fixed_width(monkeypatch):
@@ -38,16 +49,16 @@ def test_tables_stand_on_the_page_where_there_are_some(tmp_path):
     (results / "README.md").write_text("# Results\n")
     assert measured_part(results, tmp_path / "docs") == f"{NOTHING}\n"
     (results / "datasets.md").write_text("# Sizes\n")  # counted, not measured
-    assert measured_part(results, tmp_path / "docs") == f"{NOTHING}\n\n### Sizes\n"
+    assert measured_part(results, tmp_path / "docs") == f"{NOTHING}\n\n## Sizes\n"
     (results / "datasets.md").unlink()
     (results / "gcn.md").write_text("## gcn: every method\n\n### more\n")
     (results / "my-table.md").write_text("| a |\n")
     page = measured_part(results, tmp_path / "docs")
     assert page.startswith(MEASURED)
-    assert page.endswith("\n\n### gcn: every method\n\n#### more\n\n### my table\n\n| a |\n")
+    assert page.endswith("\n\n## gcn: every method\n\n### more\n\n## my table\n\n| a |\n")
     (results / "findings.md").write_text("## what\n")  # comes first
     page = measured_part(results, tmp_path / "docs")
-    assert page.index("### what") < page.index("### gcn")
+    assert page.index("## what") < page.index("## gcn")
 
 
 def test_links_of_a_table_are_those_of_the_page(tmp_path):
@@ -57,7 +68,7 @@ def test_links_of_a_table_are_those_of_the_page(tmp_path):
         "# A\n![b](b.png) [c](../docs/c.md#d) [e](https://example.org/f) [g](#g) [h](x/h.json)\n"
     )
     assert embedded(table, tmp_path / "docs") == (
-        "### A\n![b](../results/b.png) [c](c.md#d) [e](https://example.org/f) [g](#g) "
+        "## A\n![b](../results/b.png) [c](c.md#d) [e](https://example.org/f) [g](#g) "
         "[h](../results/x/h.json)\n"
     )
 
@@ -70,7 +81,7 @@ def test_the_published_tables_are_those_of_the_paper():
 
 def test_a_page_that_is_up_to_date_is_left_alone(tmp_path):
     write(tmp_path, tmp_path / "results")
-    page = tmp_path / "commands.md"
+    page = tmp_path / "commands" / "compare.md"
     os.utime(page, (1, 1))
     write(tmp_path, tmp_path / "results")
     assert page.stat().st_mtime == 1

@@ -17,7 +17,16 @@ pytest.importorskip("furo", reason="needs the extra docs")
 ROOT = Path(__file__).parents[2]
 CHROMIUM = shutil.which("chromium")
 ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-SHOWN = ("index", "start", "how-it-works", "which-method", "_generated/commands", "api/study")
+SHOWN = (
+    "index",
+    "pyg-loop",
+    "how-it-works",
+    "which-augmentation",
+    "_generated/commands/compare",
+    "_generated/methods",
+    "_generated/notebooks/molecules",
+    "api/ifmixup",
+)
 
 
 def test_the_site(tmp_path):
