@@ -1,7 +1,7 @@
 """Pages that are made when the site is built: commands, methods, notebooks, and what was measured.
 
-They are written to ``_generated``, which is not committed: the help of the commands, the docstrings of
-the methods, the notebooks and the files of ``results`` are the only source.
+They are written to ``_generated``, which is not committed: the help of the commands, the docstrings
+of the methods, the notebooks and the files of ``results`` are the only source.
 """
 
 from __future__ import annotations
@@ -36,12 +36,10 @@ NOTHING = (
     "**Our results are being measured.** `results/README.md` lists what is there and the commands "
     "that measure the rest."
 )
-NO_COMPARISON = (
-    "**The comparison is being measured.** `python results/methods.py` runs it."
-)
+NO_COMPARISON = "**The comparison is being measured.** `python results/methods.py` runs it."
 MEASURED = (
-    "Each table names its protocol: `holdout` is [the honest number](how-we-measure.md), and a star "
-    "marks the optimistic one."
+    "Each table names its protocol: `holdout` is [the honest number](how-we-measure.md), and a "
+    "star marks the optimistic one."
 )
 
 
