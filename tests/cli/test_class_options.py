@@ -4,8 +4,8 @@ from typing import Literal
 import pytest
 from torch import nn
 
-from ifmixup.cli.class_options import options_help, split_options
-from ifmixup.components import resolve_all
+from ifmixup.cli.class_options import _row, options_help, split_options
+from ifmixup.components import METHODS, MODELS, resolve_all
 from ifmixup.errors import InputError
 
 
@@ -77,9 +77,9 @@ def test_values(words, expected):
         (["--no-bias", "3"], "--no-bias takes no value; got '3'"),
         (["--num-layers", "x"], "num_layers of gin must be int; got 'x'"),
         (["--act", "elu"], "act of Net must be 'relu' or 'tanh'; got 'elu'"),
-        (["extra"], "'extra' is one word too many"),
+        (["extra"], "Unexpected argument 'extra'"),
         (["-x", "3"], "Unknown option -x"),
-        (["--drop-ratio", "0.3"], "is an option of drop_edge and drop_node; the chosen are gin"),
+        (["--drop-ratio", "0.3"], "is an option of drop_edge and drop_node, but gin, Net, "),
     ],
 )
 def test_what_does_not_fit(words, message):
@@ -101,11 +101,23 @@ def test_a_class_that_takes_anything():
         split("--what", models=[Open])
 
 
-def test_the_help_has_the_options_of_every_class():
+@pytest.mark.parametrize("columns", [60, 80, 100])
+def test_the_help_has_the_options_of_every_class(columns, monkeypatch):
+    monkeypatch.setenv("COLUMNS", str(columns))
     text = options_help()
-    assert "--num-layers INT            all models (default: 5)" in text
-    assert "--heads INT                 gat, gatv2 (default: 1)" in text
-    assert "--alpha FLOAT               ifmixup, mixup_graph (default: 20.0)" in text
-    assert "--[no-]coalesce             ifmixup (default: True)" in text
-    assert "'gin3=gin(num_layers=3)'" in text
-    assert max(map(len, text.splitlines())) <= 80
+    words = " ".join(text.split())
+    assert "--num-layers INT Number of layers (default: 5)." in words
+    assert "--heads INT Number of attention heads (default: 1) [gat, gatv2]." in words
+    assert "(default: 20.0) [ifmixup, mixup_graph]." in words
+    assert "'gin3=gin(num_layers=3)'" in words
+    assert "None" not in text
+    assert max(map(len, text.splitlines())) <= columns
+
+
+def test_every_option_is_described():
+    for registry in (METHODS, MODELS):
+        for name in registry.names():
+            cls = registry.get(name)
+            for option in registry.options(cls).values():
+                text = _row(option, cls)[1]
+                assert text[:1].isalpha(), f"{option.name} is not described by {name}"

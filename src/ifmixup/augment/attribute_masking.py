@@ -25,7 +25,7 @@ class AttributeMasking(Method):
 
     Args:
         num_classes: See :class:`Method`.
-        mask_ratio: The expected fraction of nodes that are masked.
+        mask_ratio: Expected fraction of nodes to mask.
         generator: See :class:`Method`.
     """
 

@@ -35,7 +35,7 @@ class DropEdge(Drop):
 
     Args:
         num_classes: See :class:`Method`.
-        drop_ratio: The expected fraction of edges that are dropped.
+        drop_ratio: Expected fraction of edges to drop.
         generator: See :class:`Method`.
     """
 

@@ -20,7 +20,7 @@ class DropNode(Drop):
 
     Args:
         num_classes: See :class:`Method`.
-        drop_ratio: The expected fraction of nodes that are dropped.
+        drop_ratio: Expected fraction of nodes to drop.
         generator: See :class:`Method`.
     """
 

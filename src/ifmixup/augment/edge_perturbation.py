@@ -42,9 +42,9 @@ class EdgePerturbation(Method):
     none is added; a new edge has the attributes of the one that it replaces.
 
     Args:
-        num_classes: The number of classes; None where ``y`` is float rows already.
-        perturb_ratio: The fraction of edges that move.
-        generator: Where randomness comes from; else torch's global generator.
+        num_classes: Number of classes; None if ``y`` is float rows already.
+        perturb_ratio: Fraction of edges to move.
+        generator: Random number generator; by default torch's global one.
     """
 
     title = "Edge Perturbation"

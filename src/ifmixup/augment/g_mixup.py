@@ -79,15 +79,15 @@ class GMixup(Method):
     classes differ, unless the training graphs have only one.
 
     Args:
-        num_classes: The number of classes C; None where ``y`` is one-hot rows already.
-        add_ratio: The number of new graphs, as a share of the batch.
-        lam_low: λ ~ U(lam_low, lam_high).
-        lam_high: See ``lam_low``.
-        num_nodes: The number of nodes K of a new graph, at latent positions u ~ U(0, 1) of the
-            graphon. None: K = N, one node for each step, as in the paper's code.
-        threshold: The threshold of USVT, in units of :math:`\sqrt{N}`.
+        num_classes: Number of classes C; None if ``y`` is one-hot rows already.
+        add_ratio: Number of new graphs, as a fraction of the batch.
+        lam_low: Smallest λ; it is drawn from U(lam_low, lam_high).
+        lam_high: Largest λ.
+        num_nodes: Number of nodes K of a new graph, at latent positions u ~ U(0, 1) of the graphon.
+            None: K = N, one node per step, as in the paper's code.
+        threshold: Threshold of USVT, in units of √N.
         drop: Names of attributes to leave out.
-        generator: Where randomness comes from; else torch's global generator.
+        generator: Random number generator; by default torch's global one.
     """
 
     title = "G-Mixup"

@@ -84,10 +84,10 @@ class GraphTransplant(Method):
     edges is not implemented.
 
     Args:
-        num_classes: The number of classes C; None where ``y`` is float rows already.
-        anchor_ratio: The share of a graph's nodes that are anchors.
-        max_hops: The largest radius of a part, in hops.
-        generator: Where randomness comes from; else torch's global generator.
+        num_classes: Number of classes C; None if ``y`` is float rows already.
+        anchor_ratio: Fraction of a graph's nodes that are anchors.
+        max_hops: Largest radius of a part, in hops.
+        generator: Random number generator; by default torch's global one.
     """
 
     title = "Graph Transplant"

@@ -31,39 +31,40 @@ class IfMixup(PairMethod):
             out = model(batch.x, batch.edge_index, batch.edge_weight, batch.batch)
             loss = F.cross_entropy(out, batch.y)
 
-    The model must read ``edge_weight``. A node of one graph only has a ``node_weight`` below 1:
-    READOUT and batch norm should count it accordingly, as those of :mod:`ifmixup.nn` do. In
-    ``eval`` mode the batch is returned as it is.
+    The model must read ``edge_weight``. A node that only one graph has gets a ``node_weight`` below
+    1; READOUT and batch norm should count it accordingly, as those of :mod:`ifmixup.nn` do. In
+    ``eval`` mode the batch is returned unchanged.
 
     Args:
-        num_classes: The number of classes C; None where ``y`` is float rows already.
-        alpha: λ ~ Beta(alpha, beta).
-        beta: See ``alpha``.
-        p: The probability that a graph is mixed; else it passes as it is.
-        pairing: ``"random"``: a random permutation of the batch. ``"same-size"``: a random graph of
-            the batch with as many nodes; a graph with none such is paired with any graph at random.
-            ``"self"``: with itself, which makes sense with ``shuffle_every``. ``"same-class"``: a
-            random graph of the batch with the same label; try it where a mixture of two classes
-            would look like a third. ``"other-class"``: one with another label; try it where most
-            random pairs are of one class, and their mixtures teach nothing new. In both, a graph
-            with none such stays as it is. ``"near"``: another graph, drawn by a Gaussian kernel on
-            the targets, as in `C-Mixup <https://arxiv.org/abs/2210.05775>`_; try it for values,
-            because the mean of two distant values may belong to no mixture of their graphs.
-        bandwidth: The σ of the kernel of ``"near"``, in the units of ``y``. A training standardises
-            values: 1 is their standard deviation.
-        until: Mix only in the first so many epochs (an int), or in that share of the training (a
-            float; in a loop of your own set ``num_epochs``). Try it where the training loss stays
-            high. Call :meth:`start_epoch`.
-        shuffle_every: Permute the partner's node order before mixing, with new orders every so many
-            epochs (call :meth:`start_epoch`); None never does. In between, a graph keeps its order
-            in all batches (graphs with as many nodes and edges share one).
-        ratio: ``"pair"`` draws one λ per pair, ``"batch"`` one per batch.
-        node_weight: Whether a training gives the model the node weights; they are always attached.
-            Without them a node of weight 0.05 counts as a whole one in READOUT and batch norm.
-        coalesce: Whether an edge of both graphs occurs once; see :func:`ifmixup.mix_batch`. A
-            training of a model that adds weights up does not need it.
+        num_classes: Number of classes C; None if ``y`` is float rows already.
+        alpha: First parameter of the distribution of λ, Beta(alpha, beta).
+        beta: Second parameter of Beta(alpha, beta).
+        p: Probability that a graph is mixed; the others stay as they are.
+        pairing: How partners are chosen: random, same-size, self, same-class, other-class or near.
+            ``"random"`` is a random permutation of the batch. ``"same-size"`` is a random graph of
+            the batch with the same number of nodes, or any graph if there is none. ``"self"`` is
+            the graph itself, for use with ``shuffle_every``. ``"same-class"`` is a random graph of
+            the batch with the same label; try it if a mixture of two classes would look like a
+            third. ``"other-class"`` is one with another label; try it if most random pairs have the
+            same label. For both, a graph without a partner stays as it is. ``"near"`` is another
+            graph, drawn by a Gaussian kernel on the targets, as in
+            `C-Mixup <https://arxiv.org/abs/2210.05775>`_; try it for regression, because the mean
+            of two distant values may not fit a mixture of their graphs.
+        bandwidth: Standard deviation of the kernel of near, in units of y. Training standardises
+            values, so 1 is their standard deviation.
+        until: Stop mixing after this many epochs (int) or after this fraction of the training
+            (float). Try it if the training loss stays high. In your own loop, call
+            :meth:`start_epoch`, and set ``num_epochs`` for a fraction.
+        shuffle_every: Number of epochs after which the partners' nodes are permuted anew; None
+            never permutes them. In your own loop, call :meth:`start_epoch`. In between, a graph
+            keeps its order in all batches (graphs with equally many nodes and edges share one).
+        ratio: Draw one λ per pair or per batch: ``"pair"`` or ``"batch"``.
+        node_weight: Pass the node weights to the model. They are always attached; without them, a
+            node of weight 0.05 counts fully in READOUT and batch norm.
+        coalesce: Merge an edge of both graphs into one; see :func:`ifmixup.mix_batch`. Training a
+            model that adds weights up does not need it.
         drop: Names of attributes to leave out.
-        generator: Where randomness comes from; else torch's global generator.
+        generator: Random number generator; by default torch's global one.
     """
 
     title = "ifMixup"

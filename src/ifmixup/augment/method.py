@@ -58,8 +58,8 @@ class Method(nn.Module):
     :attr:`per_graph` False, unless it says otherwise.
 
     Args:
-        num_classes: The number of classes C; None where ``y`` is float rows already.
-        generator: Where randomness comes from; else torch's global generator.
+        num_classes: Number of classes C; None if ``y`` is float rows already.
+        generator: Random number generator; by default torch's global one.
     """
 
     #: How papers write the method's name.
@@ -257,7 +257,7 @@ def create(
     Args:
         name: One of ``ifmixup.augment.names()``.
         num_classes: The number of classes; None where labels are float rows.
-        generator: Where randomness comes from; else torch's global generator.
+        generator: Random number generator; by default torch's global one.
         **options: What the method's class takes, such as ``alpha`` or ``drop_ratio``.
     """
     cls = METHODS.get(name)

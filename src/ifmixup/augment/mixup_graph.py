@@ -20,17 +20,24 @@ if TYPE_CHECKING:
 
 @METHODS.register("mixup_graph")
 class MixupGraph(PairMethod):
-    """h̃ = λ h_A + (1 − λ) h_B and ỹ = λ y_A + (1 − λ) y_B, where h is what READOUT gives.
+    """Mixes pairs of graph representations, the output of READOUT, and their labels.
 
-    From `Mixup for Node and Graph Classification <https://doi.org/10.1145/3442381.3449796>`_. The
-    graphs themselves stay as they are; the mixing is in :meth:`loss`. With a plan::
+    h̃ = λ h_A + (1 − λ) h_B and ỹ = λ y_A + (1 − λ) y_B, from `Mixup for Node and Graph
+    Classification <https://doi.org/10.1145/3442381.3449796>`_. The graphs stay as they are; mixing
+    happens in :meth:`loss`. With a plan::
 
         plan = method.plan(batch)
         h = model.embed(batch.x, batch.edge_index, batch.edge_weight, batch.batch)
         h, y = method.mix(h, y_rows, plan)
         loss = F.cross_entropy(model.classify(h), y)
 
-    The arguments are those of :class:`IfMixup` with the same names.
+    Args:
+        num_classes: Number of classes C; None if ``y`` is float rows already.
+        alpha: First parameter of the distribution of λ, Beta(alpha, beta).
+        beta: Second parameter of Beta(alpha, beta).
+        p: Probability that a graph is mixed; the others stay as they are.
+        ratio: Draw one λ per pair or per batch: ``"pair"`` or ``"batch"``.
+        generator: Random number generator; by default torch's global one.
     """
 
     title = "MixupGraph"

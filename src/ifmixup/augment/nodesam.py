@@ -64,10 +64,10 @@ class NodeSam(Method):
     u' gets the index of the node that was merged away.
 
     Args:
-        num_classes: The number of classes; None where ``y`` is float rows already.
-        adjustment: Whether neighbours in triangles may go to both halves; without it, dense graphs
-            lose edges.
-        generator: Where randomness comes from; else torch's global generator.
+        num_classes: Number of classes; None if ``y`` is float rows already.
+        adjustment: Let neighbours in triangles go to both halves; without it, dense graphs lose
+            edges.
+        generator: Random number generator; by default torch's global one.
     """
 
     title = "NodeSam"

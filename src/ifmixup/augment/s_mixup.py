@@ -54,17 +54,17 @@ class SMixup(PairMethod):
     mixed as features are, and edge attributes as edge weights are.
 
     Args:
-        num_classes: The number of classes C; None where ``y`` is float rows already.
-        alpha: λ' ~ Beta(alpha, alpha).
-        p: The probability that a graph is mixed; else it passes as it is.
-        ratio: ``"pair"`` draws one λ per pair, ``"batch"`` one per batch.
-        temperature: τ
-        threshold: The smallest weight of an edge.
-        matcher_channels: The width of the network's node states.
-        matcher_layers: The number of its layers.
-        matcher_epochs: The number of passes over the training graphs in :meth:`fit`.
+        num_classes: Number of classes C; None if ``y`` is float rows already.
+        alpha: Parameter of the distribution of λ', Beta(alpha, alpha).
+        p: Probability that a graph is mixed; the others stay as they are.
+        ratio: Draw one λ per pair or per batch: ``"pair"`` or ``"batch"``.
+        temperature: Temperature τ of the softmax.
+        threshold: Smallest weight of an edge.
+        matcher_channels: Number of channels of the matching network.
+        matcher_layers: Number of layers of the matching network.
+        matcher_epochs: Number of training epochs of the matching network.
         drop: Names of attributes to leave out.
-        generator: Where randomness comes from; else torch's global generator.
+        generator: Random number generator; by default torch's global one.
     """
 
     title = "S-Mixup"

@@ -32,9 +32,9 @@ class Subgraph(Method):
     paper's code stops there).
 
     Args:
-        num_classes: The number of classes; None where ``y`` is float rows already.
-        keep_ratio: The fraction of nodes that are kept; at least one is.
-        generator: Where randomness comes from; else torch's global generator.
+        num_classes: Number of classes; None if ``y`` is float rows already.
+        keep_ratio: Fraction of nodes to keep; at least one is kept.
+        generator: Random number generator; by default torch's global one.
     """
 
     title = "Subgraph"

@@ -76,10 +76,10 @@ class SubMix(Method):
     hold, PageRank is computed for the roots that were drawn.
 
     Args:
-        num_classes: The number of classes C; None where ``y`` is float rows already.
-        subgraph_ratio: The largest share r of a component that is replaced.
-        teleport: The probability α with which PageRank returns to the root.
-        generator: Where randomness comes from; else torch's global generator.
+        num_classes: Number of classes C; None if ``y`` is float rows already.
+        subgraph_ratio: Largest fraction r of a component that is replaced.
+        teleport: Probability α with which PageRank returns to the root.
+        generator: Random number generator; by default torch's global one.
     """
 
     title = "SubMix"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ifmixup.cli.console import PlainConsole
-from ifmixup.cli.options import GROUP, NO_DEFAULT, Source, SourceOptions
+from ifmixup.cli.options import NO_DEFAULT, Source, SourceGroup, SourceOptions
 
 if TYPE_CHECKING:
     from ifmixup.audit import Mixture
@@ -23,19 +23,19 @@ def audit(
     beta: float = 1.0,
     seed: int = 0,
     root: Annotated[Path | None, NO_DEFAULT] = None,
-    options: Annotated[SourceOptions, GROUP] = SourceOptions(),  # noqa: B008
+    options: SourceGroup = SourceOptions(),  # noqa: B008
 ) -> int:
-    """Mix random pairs of a SOURCE, recover both graphs, and say whether all came back.
+    """Mix random pairs of a SOURCE, recover both graphs, and check that nothing is lost.
 
     The exit code is 1 if mixing is not lossless; the reasons are printed.
 
     Args:
         source: The graphs.
         pairs: Number of pairs of graphs.
-        alpha: λ is drawn from Beta(alpha, beta).
-        beta: See alpha.
-        seed: Seeds pairs and λ.
-        root: Where datasets with names are.
+        alpha: First parameter of the distribution of λ, Beta(alpha, beta).
+        beta: Second parameter of Beta(alpha, beta).
+        seed: Seed of the pairs and λ.
+        root: Folder to look for named datasets in.
         options: How the SOURCE is read.
     """
     from rich.console import Console

@@ -6,15 +6,17 @@ of the command itself is one of the chosen classes.
 
 from __future__ import annotations
 
+import inspect
 import re
 import textwrap
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import partial
+from shutil import get_terminal_size
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
-from ifmixup.components import METHODS, MODELS, Component
+from ifmixup.components import METHODS, MODELS, Component, Option
 from ifmixup.errors import InputError
 from ifmixup.training.settings import setting_types
 from ifmixup.values import Plain
@@ -22,12 +24,11 @@ from ifmixup.values import Plain
 _REGISTRIES = {"model": MODELS, "method": METHODS}
 _OPTION = re.compile(r"--?[^\W\d][\w-]*(=.*)?|--", re.S)  # -0.5 is a value
 _VARIANTS = (
-    "A model or a method is a name, a class of your own as nets.py:Net or package.module:Net, or a "
-    "variant with a name and options of its own: --models gin 'gin3=gin(num_layers=3)'. An option "
-    "below is set in every chosen class that has it; classes of your own have the options of "
-    "their __init__."
+    "An option is passed to every chosen model and method that has it. To give one of them another "
+    "value, use a variant: --models gin 'gin3=gin(num_layers=3)'. The options of your own class "
+    "are the parameters of its __init__."
 )
-_wrap = partial(textwrap.wrap, width=78, break_on_hyphens=False)
+_INDENT = 26  # columns before the description of an option
 
 
 def split_options(
@@ -42,7 +43,7 @@ def split_options(
     for word, texts in _grouped(unknown):
         name, flag = _named(word, components, others)
         if name in found:
-            raise InputError(f"--{_dashed(name)} was given twice. Leave one out.")
+            raise InputError(f"--{_dashed(name)} was given twice. Remove one of them.")
         found[name] = _value(name, flag, texts, components)
     return found
 
@@ -58,8 +59,8 @@ def _grouped(words: Sequence[str]) -> list[tuple[str, list[str]]]:
             groups[-1][1].append(word)
         else:
             raise InputError(
-                f"{word!r} is one word too many. An option and its value are written as "
-                f"--num-layers 3; put a text with spaces between quotation marks."
+                f"Unexpected argument {word!r}. Write an option and its value as --num-layers 3, "
+                f"and put a text with spaces in quotation marks."
             )
     return groups
 
@@ -73,8 +74,8 @@ def _named(
     setting = [each.name for each in components if positive in each.fixed]
     if setting and not any(each.takes(positive) for each in components):
         raise InputError(
-            f"The variant {setting[0]!r} sets {positive} itself, and {word} would not change it. "
-            f"Leave one out, or make every value a variant of its own."
+            f"The variant {setting[0]!r} sets {positive} itself, so {word} would not change it. "
+            f"Remove one of them, or write one variant per value."
         )
     own = {option for each in components for option in each.option_names()}
     if word.startswith("--"):
@@ -90,13 +91,16 @@ def _named(
         if name in registry.options(registry.get(each))
     ]
     if having:
-        raise InputError(f"{word} is an option of {_and(having)}; the chosen are {chosen}.")
+        raise InputError(
+            f"{word} is an option of {_and(having)}, but {chosen} were chosen. Remove it, or "
+            f"choose {having[0]}."
+        )
     near = get_close_matches(name, [*own, *setting_types(), *others], 1)
     meant = f" Did you mean --{_dashed(near[0])}?" if near else ""
     listed = ", ".join(f"--{_dashed(option)}" for option in sorted(own)) or "none"
     raise InputError(
-        f"Unknown option {word}.{meant} The options of {chosen}: {listed}. Besides there are "
-        f"settings; --help lists all."
+        f"Unknown option {word}.{meant} Options of {chosen}: {listed}. --help lists the other "
+        f"options."
     )
 
 
@@ -132,23 +136,41 @@ def _value(
 
 
 def options_help() -> str:
-    """The options of the models and methods of ifmixup: type, default, and who has them."""
-    lines = ["", "options of models and methods:"]
-    lines += _wrap(f"  {_VARIANTS}", subsequent_indent="  ")
+    """The options of the models and methods of ifmixup, as wide as the terminal."""
+    width = max(40, min(get_terminal_size().columns, 100))
+    wrap = partial(textwrap.wrap, width=width, break_on_hyphens=False, subsequent_indent="  ")
+    lines = ["", "options of models and methods:", *wrap(f"  {_VARIANTS}")]
     for registry in _REGISTRIES.values():
-        rows: dict[tuple[str, str, str], list[str]] = {}
+        lines += ["", *wrap(f"{registry.kind}s: {', '.join(registry.names())}")]
+        rows: dict[tuple[str, str], list[str]] = {}
         for name in registry.names():
-            for option in registry.options(registry.get(name)).values():
-                shown = "required" if option.required else f"default: {option.default}"
-                rows.setdefault((option.name, _metavar(option.hint), shown), []).append(name)
-        names = f"{registry.kind}s: {', '.join(registry.names())}"
-        lines += ["", *_wrap(names, subsequent_indent="  ")]
-        for (name, metavar, shown), having in rows.items():
-            everyone = having == registry.names()
-            who = f"all {registry.kind}s" if everyone else ", ".join(having)
-            head = f"  --{_dashed(name)} {metavar}" if metavar else f"  --[no-]{_dashed(name)}"
-            lines += _wrap(f"{head:<28}  {who} ({shown})", subsequent_indent=" " * 30)
+            cls = registry.get(name)
+            for option in registry.options(cls).values():
+                rows.setdefault(_row(option, cls), []).append(name)
+        for (head, text), having in rows.items():
+            who = "" if having == registry.names() else f" [{', '.join(having)}]"
+            fits = len(head) < _INDENT - 3
+            lines += [] if fits else [f"  {head}"]
+            start = f"  {head}" if fits else ""
+            lines += wrap(f"{start:<{_INDENT}}{text}{who}.", subsequent_indent=" " * _INDENT)
     return "\n".join(lines)
+
+
+def _row(option: Option, cls: type) -> tuple[str, str]:
+    """``--num-layers INT`` and ``Number of layers (default: 5)``, from the class's docstring."""
+    metavar, dashed = _metavar(option.hint), _dashed(option.name)
+    head = f"--{dashed} {metavar}" if metavar else f"--[no-]{dashed}"
+    text = ""
+    for each in cls.__mro__:
+        arguments = inspect.cleandoc(each.__doc__ or "").partition("\nArgs:\n")[2]
+        found = re.search(rf"^    {option.name}: (.+(?:\n     .*)*)", arguments, re.M)
+        if found:
+            plain = " ".join(re.sub(r'``"?([^`]*?)"?``', r"\1", found[1]).split())
+            text = re.split(r"[.;:](?: |$)", plain.removeprefix("The "), maxsplit=1)[0]
+            break
+    unset = option.required or option.default is None or option.default == ()
+    default = "" if unset else f" (default: {option.default})"
+    return head, f"{text[:1].upper()}{text[1:]}{default}"
 
 
 def _metavar(hint: Any) -> str:

@@ -14,13 +14,12 @@ from ifmixup.cli.class_options import split_options
 from ifmixup.cli.config import print_config
 from ifmixup.cli.console import PlainConsole, print_answer, print_skipped
 from ifmixup.cli.options import (
-    GROUP,
     NO_DEFAULT,
     SPLIT,
-    EngineOptions,
-    SettingsOptions,
+    EngineGroup,
+    SettingsGroup,
     Source,
-    SourceOptions,
+    SourceGroup,
     default,
     resolved,
     shareable,
@@ -36,40 +35,40 @@ class CompareOptions:
 
     Attributes:
         source: The graphs.
-        settings: How to train.
+        settings: How to train. Defaults differ for some datasets; --dry-run prints them.
         reading: How the SOURCE is read.
         engine: Where runs execute.
-        models: Names (gcn, gin, gat, gatv2), classes of your own (nets.py:Net), or variants
+        models: Names (gcn, gin, gat, gatv2), your own classes (nets.py:Net), or variants
             ('gin3=gin(num_layers=3)').
-        methods: Names, all, classes of your own (noise.py:Noise), or variants
-            ('wide=ifmixup(alpha=1,beta=1)'); each is compared with none, else with the first.
-        protocols: holdout (honest), paper (optimistic) and last (last epoch); paper and last share
-            their runs.
-        folds: Number of folds; with 1, one split of 80/10/10.
-        repeats: Number of cross-validations, each with other folds. One split is trained on so many
-            times, with other seeds.
-        seed: Seeds folds and runs.
-        split: random (stratified), scaffold (whole Bemis-Murcko scaffolds), group:COLUMN (whole
-            groups), column:COLUMN (train, val or test), or a JSON file with train, val and test.
-        grid: paper, or a TOML or YAML file with lists of values by name: the settings and options
-            to choose from.
-        search: grid runs the whole grid; halving a fraction of it, and is a little optimistic.
-        margin: The largest difference that does not matter, in points (for RMSE and the like in per
-            cent of the baseline's mean): smaller ones are "no difference larger than 1 point".
-        name: The name of the study; the results go to ifmixup-runs/NAME.
-        folder: Where the results go instead.
-        root: Where datasets with names are.
-        retry_failed: Run again what failed before.
-        baselines: Measure what a guess without the graphs' structure gets on the same folds.
-        dry_run: Print the settings, how many runs there are and how long they take, and stop.
-        time_limit: Such as 30m or 2h: run as many folds as fit, each for all models and methods.
+        methods: Names, all, your own classes (noise.py:Noise), or variants
+            ('wide=ifmixup(alpha=1,beta=1)'). Each is compared with none, or with the first.
+        protocols: holdout (honest), paper (optimistic) or last (the last epoch).
+        folds: Number of folds; 1 is a single 80/10/10 split.
+        repeats: Number of cross-validations, each with new folds; with a single split, the number
+            of seeds.
+        seed: Seed of the folds and runs.
+        split: random (stratified), scaffold (Bemis-Murcko), group:COLUMN, column:COLUMN (its cells
+            are train, val or test), or a JSON file with train, val and test.
+        grid: TOML or YAML file with lists of settings and options to choose from, or paper for the
+            paper's grid.
+        search: grid runs the whole grid; halving runs a fraction of it and is a little optimistic.
+        margin: Largest difference that does not matter, in points, or in per cent of the
+            baseline's mean for RMSE and other errors.
+        name: Name of the study; results are stored in ifmixup-runs/NAME.
+        folder: Folder for the results, instead of ifmixup-runs/NAME.
+        root: Folder to look for named datasets in.
+        retry_failed: Run failed runs again.
+        baselines: Also measure the majority class and a random forest, which do not see the graph
+            structure.
+        dry_run: Print the settings, the number of runs and the expected time, and stop.
+        time_limit: Run as many whole folds as fit into this time, such as 30m or 2h.
         print_config: Print the options as TOML, for --config, and stop.
     """
 
     source: Source
-    settings: Annotated[SettingsOptions, GROUP]
-    reading: Annotated[SourceOptions, GROUP]
-    engine: Annotated[EngineOptions, GROUP]
+    settings: SettingsGroup
+    reading: SourceGroup
+    engine: EngineGroup
     models: Annotated[tuple[str, ...], tyro.conf.arg(metavar="MODEL ...")] = ("gcn",)
     methods: Annotated[tuple[str, ...], tyro.conf.arg(metavar="METHOD ...")] = ("none", "ifmixup")
     protocols: Annotated[tuple[str, ...], tyro.conf.arg(metavar="PROTOCOL ...")] = ("holdout",)
@@ -91,12 +90,11 @@ class CompareOptions:
 
 
 def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
-    """Train every chosen model with every chosen method on the same folds, and say what helps.
+    """Train every model with every method on the same folds, and report what helps.
 
-    Every run is stored when it ends: the same command continues where it stopped. A setting that is
-    not typed is as recommended for a dataset of the paper, else the default. --config FILE reads
-    options from TOML or YAML; typed options override it, and relative paths in it are relative to
-    the current folder.
+    Every run is stored when it ends. The same command continues where it stopped.
+
+    --config FILE reads options from TOML or YAML; options on the command line override it.
     """
     models, methods = resolve_all("model", options.models), resolve_all("method", options.methods)
     changes: dict[str, Any] = split_options(class_options, [*models, *methods], vars(options))

@@ -9,7 +9,7 @@ from typing import Annotated
 import tyro
 
 from ifmixup.cli.console import PlainConsole
-from ifmixup.cli.options import GROUP, NO_DEFAULT, SourceOptions
+from ifmixup.cli.options import NO_DEFAULT, SourceGroup, SourceOptions
 from ifmixup.errors import DatasetError
 
 _CAPTION = (
@@ -25,16 +25,16 @@ def datasets(
     ] = None,
     *,
     root: Annotated[Path | None, NO_DEFAULT] = None,
-    options: Annotated[SourceOptions, GROUP] = SourceOptions(),  # noqa: B008
+    options: SourceGroup = SourceOptions(),  # noqa: B008
 ) -> int:
-    """Print what a SOURCE holds; without one, list the paper's datasets that are here.
+    """Describe a SOURCE, or list the paper's datasets that are on this machine.
 
-    Without a SOURCE nothing is downloaded.
+    Without a SOURCE, nothing is downloaded.
 
     Args:
         source: A name (MUTAG, ogb:ogbg-molhiv), molecules.csv:smiles:label (or .csv.gz, .parquet),
             a folder of TU, GraphML or JSON files, or a .pt file of PyG graphs.
-        root: A folder of TU zips, or a PyG root, to look in first.
+        root: Folder with TU zips, or a PyG root, to look in first.
         options: How the SOURCE is read.
     """
     if source is None:

@@ -1,6 +1,6 @@
 """Options that several commands share, for tyro: settings, how a SOURCE is read, the engine.
 
-A command takes them as fields of its own options: ``Annotated[SourceOptions, GROUP]``.
+A command takes them as fields of its own options: ``settings: SettingsGroup``.
 Nothing here imports torch, so ``--help`` is fast.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass, make_dataclass
+from dataclasses import dataclass, field, is_dataclass, make_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,21 +29,18 @@ _OF_THE_MACHINE = (
 
 
 def default(text: str) -> Any:
-    """What the help says of an option whose default is None."""
+    """How the help describes the default of an option that is None by default."""
     return tyro.conf.arg(help_behavior_hint=f"(default: {text})")
 
 
 NO_DEFAULT = tyro.conf.arg(help_behavior_hint="")
-"""For an option whose default is None and means: not used."""
+"""For an option that is not used by default."""
 
 SPLIT = tyro.conf.arg(
     metavar="random|scaffold|group:COLUMN|column:COLUMN|FILE",
     help_behavior_hint="(default: the dataset's own, else random)",
 )
-"""For the option that says which graphs are trained on, validated on and tested on."""
-
-GROUP = tyro.conf.arg(name="")
-"""For a group of options that are typed without the group's name."""
+"""For the option that chooses training, validation and test graphs."""
 
 Source = Annotated[
     str,
@@ -57,18 +54,26 @@ Source = Annotated[
 """The positional argument that names graphs."""
 
 
+def _shown(setting: str) -> str:
+    """The default of a setting, in words where it is None."""
+    words = {
+        "steps_per_epoch": "one pass over the training graphs",
+        "use_edge_attr": "if the model reads them",
+    }
+    return words.get(setting) or str(getattr(Settings(), setting))
+
+
 def _settings_options() -> type:
     """A dataclass with the fields of Settings, which are None until they are typed."""
-    defaults = {each.name: each.default for each in fields(Settings)}
     made = make_dataclass(
         "SettingsOptions",
         [
-            (name, Annotated[hint | None, default(str(defaults[name]))], field(default=None))
+            (name, Annotated[hint | None, default(_shown(name))], field(default=None))
             for name, hint in setting_types().items()
         ],
         frozen=True,
     )
-    made.__doc__ = Settings.__doc__  # where tyro finds the help of each
+    made.__doc__ = Settings.__doc__  # where tyro finds the help of each field
     return made
 
 
@@ -76,6 +81,12 @@ if TYPE_CHECKING:
     SettingsOptions = Any
 else:
     SettingsOptions = _settings_options()
+
+
+SettingsGroup = Annotated[
+    SettingsOptions, tyro.conf.OmitArgPrefixes, tyro.conf.arg(name="training")
+]
+"""Settings as options, in a box of the help that is called "training options"."""
 
 
 def typed(options: SettingsOptions) -> dict[str, Any]:
@@ -88,26 +99,26 @@ class SourceOptions:
     """How a SOURCE is read.
 
     Attributes:
-        smiles: The column of a table that holds SMILES.
-        label: The column, or columns separated by commas, that hold the labels; in graph files
-            the attribute.
-        identifier: The column or attribute that identifies a graph.
-        task: classes, labels (several yes-or-no) or values (numbers).
-        metric: What decides, such as f1_macro, roc_auc, mcc, log_loss, rmse, a scorer of
-            scikit-learn, or costs.py:cost; given several times, the first decides.
-        strict: Stop at the first line that cannot be used instead of skipping it.
-        features: What is read of molecules: standard (atoms and bonds as chemprop and OGB read
-            them) or element (elements and bond orders, with which mixing is lossless).
+        smiles: Column of a table with the SMILES.
+        label: Column with the labels, or several separated by commas; in graph files, the
+            attribute.
+        identifier: Column or attribute that identifies a graph.
+        task: classes, labels (several yes-or-no labels) or values (numbers).
+        metric: Metric that decides: f1_macro, roc_auc, mcc, log_loss, rmse, ..., a scorer of
+            scikit-learn, or costs.py:cost. If it is given several times, the first decides.
+        strict: Stop at the first line that cannot be read instead of skipping it.
+        features: Features of molecules: standard (atoms and bonds, as in chemprop and OGB) or
+            element (elements and bond orders; mixing is then lossless).
     """
 
-    smiles: Annotated[str | None, default("by name")] = None
-    label: Annotated[str | None, default("by name")] = None
+    smiles: Annotated[str | None, default("found by its name")] = None
+    label: Annotated[str | None, default("found by its name")] = None
     identifier: Annotated[str | None, NO_DEFAULT] = None
-    task: Annotated[str | None, default("as the labels look")] = None
+    task: Annotated[str | None, default("follows from the labels")] = None
     metric: Annotated[
         tuple[str, ...],
         tyro.conf.UseAppendAction,
-        tyro.conf.arg(metavar="METRIC", help_behavior_hint="(default: the usual one of the task)"),
+        tyro.conf.arg(metavar="METRIC", help_behavior_hint="(default: depends on the task)"),
     ] = ()
     strict: bool = False
     features: Annotated[str | None, default("standard")] = None
@@ -126,14 +137,14 @@ class EngineOptions:
     """Where runs execute.
 
     Attributes:
-        engine: Where runs execute: local (processes on this machine) or ray.
+        engine: local (processes on this machine) or ray.
         workers: Number of processes (local).
-        address: The address of a Ray cluster (ray).
+        address: Address of a Ray cluster (ray).
         cpus_per_run: Number of CPUs per run (ray).
         gpus_per_run: Number of GPUs per run, such as 0.25 (ray).
         device: auto, cpu, cuda or mps.
-        stuck_after: A run without a finished epoch for so many seconds has failed (local).
-        max_memory: A run that takes more gigabytes of memory has failed (local).
+        stuck_after: Seconds without a finished epoch after which a run fails (local).
+        max_memory: Gigabytes of memory above which a run fails (local).
     """
 
     engine: str = "local"
@@ -143,7 +154,7 @@ class EngineOptions:
     gpus_per_run: float = 0.0
     device: Annotated[str | None, default("cpu, or a GPU with --gpus-per-run")] = None
     stuck_after: float = 3600.0
-    max_memory: Annotated[float | None, default("80 % of the machine's")] = None
+    max_memory: Annotated[float | None, default("80 % of the memory")] = None
 
     def make(self) -> Engine:
         """The engine."""
@@ -166,6 +177,13 @@ class EngineOptions:
                 device=self.device,
             )
         raise unknown_name("engine", self.engine, ENGINES)
+
+
+SourceGroup = Annotated[SourceOptions, tyro.conf.OmitArgPrefixes, tyro.conf.arg(name="source")]
+"""How a SOURCE is read, in a box of the help that is called "source options"."""
+
+EngineGroup = Annotated[EngineOptions, tyro.conf.OmitArgPrefixes, tyro.conf.arg(name="engine")]
+"""Where runs execute, in a box of the help that is called "engine options"."""
 
 
 def resolved(options: Any, more: Mapping[str, Any]) -> dict[str, Any]:

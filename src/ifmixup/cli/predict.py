@@ -17,42 +17,43 @@ from ifmixup.cli.options import NO_DEFAULT, default
 from ifmixup.errors import InputError
 
 ROWS = 10_000  # of a table, in memory at a time
+_SOURCE = tyro.conf.arg(metavar="[SOURCE]", help_behavior_hint="")
 
 
 def predict(
     file: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="MODEL")],
-    source: Annotated[str | None, tyro.conf.Positional, tyro.conf.arg(metavar="SOURCE")] = None,
+    source: Annotated[str | None, tyro.conf.Positional, _SOURCE] = None,
     *,
     model: Annotated[str | None, NO_DEFAULT] = None,
     output: Annotated[str, tyro.conf.arg(aliases=("-o",))] = "-",
     describe: bool = False,
     json: bool = False,
-    smiles: Annotated[str | None, default("by name")] = None,
-    identifier: Annotated[str | None, default("rows are numbered from 0")] = None,
+    smiles: Annotated[str | None, default("found by its name")] = None,
+    identifier: Annotated[str | None, default("numbers from 0")] = None,
     strict: bool = False,
     batch_size: int = 256,
     device: str = "auto",
     root: Annotated[Path | None, NO_DEFAULT] = None,
 ) -> int:
-    """Predict graphs with a trained model: one row for each row of the source, in its order.
+    """Predict the labels of graphs with a saved model: one row per row of the SOURCE, in order.
 
-    A row that is not a graph has an empty prediction, and the reason in the column problem.
+    A row that is not a graph has no prediction; the column "problem" has the reason.
 
     Args:
-        file: A file that ifmixup train saved.
-        source: What to predict, as for ifmixup train: a name, molecules.csv:smiles, a folder of
-            graphs, a .pt file of PyG graphs. Labels are not needed.
-        model: The class of the model, if it is your own: nets.py:Net or package.module:Net.
-        output: Where the predictions go; - is standard output.
-        describe: Print what the model is: its data, settings, measured accuracy, versions.
-        json: Write one JSON object per line instead of CSV; with --describe, the description as
+        file: A file saved by ifmixup train.
+        source: A name, molecules.csv:smiles, a folder of graphs or a .pt file of PyG graphs.
+            Labels are not needed.
+        model: The class of the model, if it is your own (nets.py:Net or package.module:Net).
+        output: File to write the predictions to; - is standard output.
+        describe: Print the model's card: its data, settings, measured metrics and versions.
+        json: Write one JSON object per line instead of CSV; with --describe, print the card as
             JSON.
-        smiles: The column of a table that holds SMILES.
-        identifier: The column or attribute that identifies a graph.
+        smiles: Column of a table with the SMILES.
+        identifier: Column or attribute that identifies a graph.
         strict: Stop at the first row that is not a graph.
-        batch_size: Number of graphs that are computed at once.
+        batch_size: Number of graphs per batch.
         device: auto, cpu, cuda or mps.
-        root: Where datasets with names are.
+        root: Folder to look for named datasets in.
     """
     if describe:
         from ifmixup.prediction.card import card_text, model_card

@@ -13,19 +13,23 @@ from ifmixup.cli.options import NO_DEFAULT
 
 
 def report(
-    studies: Annotated[tuple[Path, ...], tyro.conf.Positional],
+    studies: Annotated[
+        tuple[Path, ...],
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="FOLDER ...", help_behavior_hint=""),
+    ],
     *,
     output: Annotated[Path, tyro.conf.arg(aliases=("-o",))] = Path("report.html"),
     figures: Annotated[Path | None, NO_DEFAULT] = None,
     tables: Annotated[Path | None, NO_DEFAULT] = None,
 ) -> int:
-    """Write what studies found as one HTML file that works without a network.
+    """Write the results of studies as one HTML file that works without a network.
 
     Args:
-        studies: Folders of ifmixup compare or ifmixup reproduce.
-        output: The HTML file.
-        figures: A folder for the figures as pdf and svg, at the width of a column or a page.
-        tables: A folder for the tables as Markdown and LaTeX.
+        studies: Folders written by ifmixup compare or ifmixup reproduce.
+        output: HTML file to write.
+        figures: Folder for the figures as PDF and SVG, as wide as a column or a page.
+        tables: Folder for the tables as Markdown and LaTeX.
     """
     from ifmixup.report.report import report as write_report
 

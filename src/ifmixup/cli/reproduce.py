@@ -11,11 +11,16 @@ import tyro
 
 from ifmixup.cli.class_options import split_options
 from ifmixup.cli.console import PlainConsole
-from ifmixup.cli.options import GROUP, NO_DEFAULT, EngineOptions, SettingsOptions, default, typed
+from ifmixup.cli.options import NO_DEFAULT, EngineGroup, SettingsGroup, default, typed
 from ifmixup.components import resolve
 from ifmixup.errors import InputError, unknown_name
 
-_OF_SCALE = default("as --scale says")
+_OF_SCALE = default("set by --scale")
+
+
+def _several(name: str) -> Any:
+    """For an option with several values, which are all by default."""
+    return tyro.conf.arg(metavar=f"{name} ...", help_behavior_hint="(default: all)")
 
 
 @dataclass(frozen=True)
@@ -23,34 +28,38 @@ class ReproduceOptions:
     """What to run again, and how much of it.
 
     Attributes:
-        experiments: gcn, gat, gin, beta, depth, shuffling, shuffling-depth, pairing, selection,
-            few-labels, label-noise, calibration, graph-size, statistics, or all of the paper's.
+        experiments: gcn, gat, gin, beta, depth, shuffling, shuffling-depth, pairing, graph-size,
+            statistics, or all of these; beyond the paper: selection, few-labels, label-noise,
+            calibration.
         settings: How to train, instead of the recommended settings.
         engine: Where runs execute.
         scale: smoke (2 folds, 3 epochs, 100 graphs), small (3 folds, 100 epochs) or paper (3 x 10
             folds, 350 epochs).
-        datasets: Only these datasets.
-        variants: Only these columns of the table, such as none and ifmixup.
-        protocols: paper (the paper's, optimistic), last (last epoch; shares its runs with paper)
-            and holdout (honest).
-        search: none takes the recommended settings; grid chooses from the paper's grid; halving
-            from a fraction of it.
+        datasets: Datasets to run.
+        variants: Columns of the table to run, such as none and ifmixup.
+        protocols: paper (the paper's, optimistic), last (the last epoch) or holdout (honest).
+        search: none uses the recommended settings, grid searches the paper's grid, and halving a
+            fraction of it.
         repeats: Number of cross-validations.
-        folds: How many of the ten folds are run.
-        seed: Seeds folds and runs.
-        folder: Where the runs are stored. Experiments share them.
-        root: Where the datasets are.
-        retry_failed: Run again what failed before.
-        dry_run: Print what would be run and how long it would take, and stop.
+        folds: Number of the ten folds to run.
+        seed: Seed of the folds and runs.
+        folder: Folder for the runs, which the experiments share.
+        root: Folder to look for named datasets in.
+        retry_failed: Run failed runs again.
+        dry_run: Print the number of runs and the expected time, and stop.
     """
 
-    experiments: Annotated[tuple[str, ...], tyro.conf.Positional]
-    settings: Annotated[SettingsOptions, GROUP]
-    engine: Annotated[EngineOptions, GROUP]
+    experiments: Annotated[
+        tuple[str, ...],
+        tyro.conf.Positional,
+        tyro.conf.arg(metavar="EXPERIMENT ...", help_behavior_hint=""),
+    ]
+    settings: SettingsGroup
+    engine: EngineGroup
     scale: str = "small"
-    datasets: Annotated[tuple[str, ...] | None, default("all of the experiment")] = None
-    variants: Annotated[tuple[str, ...] | None, default("all of the experiment")] = None
-    protocols: tuple[str, ...] = ("paper",)
+    datasets: Annotated[tuple[str, ...] | None, _several("DATASET")] = None
+    variants: Annotated[tuple[str, ...] | None, _several("VARIANT")] = None
+    protocols: Annotated[tuple[str, ...], tyro.conf.arg(metavar="PROTOCOL ...")] = ("paper",)
     search: str = "none"
     repeats: Annotated[int | None, _OF_SCALE] = None
     folds: Annotated[int | None, _OF_SCALE] = None
@@ -62,9 +71,9 @@ class ReproduceOptions:
 
 
 def reproduce(options: ReproduceOptions, class_options: Sequence[str] = ()) -> int:
-    """Run experiments of the paper again, and print our numbers beside the published ones.
+    """Run the paper's experiments, and print our numbers beside the published ones.
 
-    Every run is stored when it ends: the same command continues where it stopped.
+    Every run is stored when it ends. The same command continues where it stopped.
     """
     from ifmixup.paper.experiments import EXPERIMENTS
     from ifmixup.paper.reproduce import plan, scale_of

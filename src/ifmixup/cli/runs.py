@@ -36,21 +36,22 @@ def runs(
     thin: bool = False,
     import_: Annotated[Path | None, NO_DEFAULT, tyro.conf.arg(name="import")] = None,
 ) -> int:
-    """List the studies and runs of a FOLDER, or the folders in it; export and import runs.
+    """List, export and import the runs of a FOLDER.
 
     The exit code is 1 if a line of an import was refused, or a run is damaged.
 
     Args:
-        folder: The folder of a study, or one that holds such folders.
+        folder: Folder of a study, or a folder of such folders.
         dataset: Only runs on this dataset.
         model: Only runs of the model with this name.
         method: Only runs of the method with this name.
         status: Only runs that are done, or failed.
         repeat: Only runs of this repeat.
         fold: Only runs of this fold.
-        export: Write the runs to this .jsonl (everything), .csv or .parquet instead of listing.
-        thin: Export only the curves that protocols read, with a few digits.
-        import_: First add the runs of this .jsonl, .sqlite or folder; then list nothing.
+        export: Write the runs to this .jsonl (complete), .csv or .parquet file instead of listing
+            them.
+        thin: Export only the curves that the protocols need, with fewer digits.
+        import_: Add the runs of this .jsonl or .sqlite file or folder instead of listing.
     """
     from ifmixup.study.store import FILE_NAME, Store
     from ifmixup.study.study import load_studies

@@ -13,7 +13,7 @@ from torch_geometric.data import Data
 
 from ifmixup.augment import IfMixup
 from ifmixup.cli.console import PlainConsole
-from ifmixup.cli.options import GROUP, NO_DEFAULT, Source, SourceOptions
+from ifmixup.cli.options import NO_DEFAULT, Source, SourceGroup, SourceOptions, default
 from ifmixup.components import METHODS, Component, resolve
 from ifmixup.data import GraphDataset
 from ifmixup.errors import InputError
@@ -32,28 +32,28 @@ def show(
     b: Annotated[int | None, tyro.conf.Positional, NO_DEFAULT] = None,
     *,
     method: str = "ifmixup",
-    lam: Annotated[float | None, NO_DEFAULT] = None,
+    lam: Annotated[float | None, default("0.75 for ifmixup, else random")] = None,
     seed: int = 0,
     output: Annotated[Path, tyro.conf.arg(aliases=("-o",))] = Path("mix.png"),
     root: Annotated[Path | None, NO_DEFAULT] = None,
-    options: Annotated[SourceOptions, GROUP] = SourceOptions(),  # noqa: B008
+    options: SourceGroup = SourceOptions(),  # noqa: B008
 ) -> int:
-    """Draw what a method makes of graphs of a SOURCE, beside the graphs that it is made of.
+    """Draw one or two graphs of a SOURCE and the graph that a method makes of them.
 
-    ifmixup is drawn with the pair padded with dummy nodes. Of other methods one random draw is
-    shown; colours say which nodes and edges come from where.
+    For ifmixup, the pair is padded with dummy nodes. For other methods, one random draw is shown.
+
+    Colours show which graph a node or an edge comes from.
 
     Args:
         source: The graphs.
-        a: The index of the first graph, starting at 0.
-        b: The index of its partner; not needed for a method that changes single graphs.
-        method: What is drawn: ifmixup, submix, nodesam, ..., 'submix(subgraph_ratio=1)' or
-            nets.py:Class.
-        lam: The ratio λ in [0, 1]: the weight of the first graph. By default 0.75 for ifmixup;
-            others draw it.
-        seed: Seeds the draw.
-        output: The picture to write: a png, svg or pdf file.
-        root: Where datasets with names are.
+        a: Index of the first graph, starting at 0.
+        b: Index of its partner; not needed for a method that changes single graphs.
+        method: A name (ifmixup, submix, ...), a variant ('submix(subgraph_ratio=1)') or your own
+            class (noise.py:Noise).
+        lam: Ratio λ in [0, 1], the weight of the first graph.
+        seed: Seed of the draw.
+        output: PNG, SVG or PDF file to write.
+        root: Folder to look for named datasets in.
         options: How the SOURCE is read.
     """
     check_output(output)

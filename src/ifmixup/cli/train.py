@@ -13,11 +13,10 @@ from ifmixup.cli.class_options import split_options
 from ifmixup.cli.config import print_config
 from ifmixup.cli.console import PlainConsole, print_skipped
 from ifmixup.cli.options import (
-    GROUP,
     NO_DEFAULT,
-    SettingsOptions,
+    SettingsGroup,
     Source,
-    SourceOptions,
+    SourceGroup,
     resolved,
     typed,
 )
@@ -42,29 +41,29 @@ class TrainOptions:
 
     Attributes:
         source: The graphs.
-        settings: How to train.
+        settings: How to train. Defaults differ for some datasets; --print-config prints them.
         reading: How the SOURCE is read.
-        model: A name (gcn, gin, gat, gatv2) or a class of your own (nets.py:Net).
-        method: A name (none, ifmixup, ...) or a class of your own (noise.py:Noise).
-        save: Where the model goes.
+        model: A name (gcn, gin, gat, gatv2) or your own class (nets.py:Net).
+        method: A name (none, ifmixup, ...) or your own class (noise.py:Noise).
+        save: File to save the model to.
         resume: Continue from the file given by --save.
-        split: all (train on all graphs), random (stratified), scaffold (whole Bemis-Murcko
-            scaffolds), group:COLUMN (whole groups), column:COLUMN (train, val or test), or a JSON
-            file with train, val and test.
-        fold: Leave this fold out and test on it. Without it, train on all graphs, or on the
-            training part of a single split.
+        split: all (train on all graphs), random (stratified), scaffold (Bemis-Murcko),
+            group:COLUMN, column:COLUMN (its cells are train, val or test), or a JSON file with
+            train, val and test.
+        fold: Fold to hold out and test on, instead of training on all graphs or on the training
+            part of a single split.
         folds: Number of folds.
-        patience: Stop after so many epochs without a better one on validation graphs, which are
-            not trained on, and keep the best; needs --fold or a single split.
-        seed: Seeds the folds and the training.
+        patience: Number of epochs without improvement on validation graphs after which training
+            stops; the best weights are kept. Needs --fold or a single split.
+        seed: Seed of the folds and the training.
         device: auto, cpu, cuda or mps.
-        root: Where datasets with names are.
+        root: Folder to look for named datasets in.
         print_config: Print the options as TOML, for --config, and stop.
     """
 
     source: Source
-    settings: Annotated[SettingsOptions, GROUP]
-    reading: Annotated[SourceOptions, GROUP]
+    settings: SettingsGroup
+    reading: SourceGroup
     model: str = "gcn"
     method: str = "none"
     save: Path = Path("model.pt")
@@ -80,11 +79,11 @@ class TrainOptions:
 
 
 def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
-    """Train one model, on all graphs or without one fold, and save it as it goes.
+    """Train one model, on all graphs or with one fold held out, and save it.
 
-    Stopped by Ctrl-C or killed, the same command with --resume continues and ends with the same
-    weights. A setting that is not typed is as recommended for a dataset of the paper, else the
-    default. --config FILE reads options from TOML or YAML; typed options override it.
+    A training that was interrupted continues with --resume, and ends with the same weights.
+
+    --config FILE reads options from TOML or YAML; options on the command line override it.
     """
     check_seed(options.seed)
     model, method = resolve("model", options.model), resolve("method", options.method)

@@ -177,7 +177,11 @@ class GATv2Conv(_AttentionConv):
 
 
 class _AttentionModel(GraphModel):
-    """A model of attention layers. :class:`~ifmixup.nn.GAT` describes the arguments."""
+    """A model of attention layers.
+
+    Args:
+        heads: Number of attention heads. Together they have ``hidden_channels`` channels.
+    """
 
     conv: ClassVar[type[_AttentionConv]]
 
@@ -216,7 +220,7 @@ class GAT(_AttentionModel):
     are those of :class:`GraphModel`, and one more.
 
     Args:
-        heads: The number of attention heads, which share out ``hidden_channels``.
+        heads: Number of attention heads. Together they have ``hidden_channels`` channels.
     """
 
     title = "GAT"

@@ -130,14 +130,14 @@ class GraphModel(nn.Module, ABC):
     neither in READOUT nor in batch norm.
 
     Args:
-        in_channels: The width of the node features.
-        hidden_channels: The width of every layer.
-        num_layers: The number of layers.
-        out_channels: The number of classes ``C``.
-        dropout: Dropout after the dense layer of the head.
-        readout: ``"mean"``, ``"sum"`` or ``"max"`` over the nodes of a graph.
-        norm: ``"batch"`` for batch norm in every layer, or ``"none"``.
-        jk: ``"last"`` classifies the last layer's readout; ``"sum"`` (jumping knowledge) puts a
+        in_channels: Number of node features.
+        hidden_channels: Number of channels of every layer.
+        num_layers: Number of layers.
+        out_channels: Number of classes ``C``.
+        dropout: Dropout probability after the dense layer of the head.
+        readout: Sum, mean or maximum over the nodes of a graph: ``"sum"``, ``"mean"`` or ``"max"``.
+        norm: Normalisation in every layer: ``"batch"`` or ``"none"``.
+        jk: Jumping knowledge: ``"last"`` classifies the readout of the last layer; ``"sum"`` puts a
             linear head on the readout of the input and of every layer, and sums the logits.
     """
 

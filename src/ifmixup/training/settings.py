@@ -19,24 +19,21 @@ class Settings:
     """How a model is trained.
 
     Attributes:
-        epochs: The number of epochs; see steps_per_epoch for what an epoch is.
-        learning_rate: The initial learning rate of AdamW.
-        halve_every: The learning rate is halved every so many epochs.
-        weight_decay: The weight decay of AdamW; 0.01 is torch's default.
-        batch_size: The number of graphs per step.
-        steps_per_epoch: None for one pass over the training graphs per epoch; a number for so many
-            random batches (the GIN reference code takes 50).
-        label_smoothing: The share of each class label that is spread over all classes.
-        recompute_bn: Whether the statistics of batch norm are measured anew after every epoch, with
-            the weights that it ended with.
-        train_share: The share of the training graphs that is trained on, to study few labels. A
-            smaller share is part of a larger one, and each has the same share of every class. For
-            the same number of steps at every share, set steps_per_epoch.
-        label_noise: The share of the training and validation graphs that is given the label of
-            another class, to study wrong labels. Test graphs keep theirs.
-        use_edge_attr: Whether the model is given edge attributes. None: where the data have them
-            and the model reads them (of ours gin), except on the paper's eight datasets. Edge
-            attributes are not standardised.
+        epochs: Number of epochs.
+        learning_rate: Initial learning rate of AdamW.
+        halve_every: Number of epochs after which the learning rate is halved.
+        weight_decay: Weight decay of AdamW.
+        batch_size: Number of graphs per batch.
+        steps_per_epoch: Number of random batches per epoch (50 in the GIN reference code).
+        label_smoothing: Fraction of each class label that is spread over all classes.
+        recompute_bn: Recompute the statistics of batch norm after every epoch, with the weights at
+            its end.
+        train_share: Fraction of the training graphs to train on, for experiments with few labels;
+            stratified, and smaller fractions are part of larger ones.
+        label_noise: Fraction of the training and validation graphs that get the label of another
+            class, for experiments with wrong labels.
+        use_edge_attr: Pass edge attributes to the model. By default, if the graphs have them and
+            the model reads them (gin does), except on the paper's eight datasets.
     """
 
     epochs: int = 350
