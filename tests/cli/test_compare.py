@@ -307,14 +307,14 @@ def test_a_dry_run_says_how_long_and_leaves_nothing(molecules, capsys):
     assert main([*words, "--dry-run"]) == 0
     printed = capsys.readouterr()
     assert "Settings of gcn (the defaults, with epochs=1, hidden_channels=8" in printed.out
-    assert re.search(r"4 runs to do; about \d+ s with 2 workers; the longest are", printed.out)
+    assert re.search(r"4 runs to do; about \d+ s with 2 workers; the longest, ", printed.out)
     assert not Path("out").exists()
     assert main(words) == 0
     said = capsys.readouterr().err  # before the runs, the same
     assert said.startswith("Settings of gcn (the defaults, with epochs=1")
     assert "4 runs to do; about" in said
     assert main([*words, "--dry-run"]) == 0
-    assert "Nothing to do: all 4 runs are there already." in capsys.readouterr().out
+    assert "Nothing to do: all 4 runs are stored." in capsys.readouterr().out
 
 
 def test_a_time_limit(molecules, capsys):

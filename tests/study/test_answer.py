@@ -43,20 +43,20 @@ HELPED = {("gin", "none"): 0.70, ("gin", "ifmixup"): 0.80}
 def test_the_best_the_next_and_whether_augmentation_helped():
     said = found(HELPED).answer()
     assert said.startswith("Best on MUTAG is gin with ifmixup: accuracy 80.0 ± ")
-    assert "It is better than the next, gin with none, by +10.0 [+" in said
-    assert "Augmentation helps (gin with ifmixup +10.0 [+" in said
-    assert "Holm-adjusted p < 0.0001: helps)." in said
+    assert "It is better than the next best, gin with none, by +10.0 [+" in said
+    assert "Augmentation helps (gin with ifmixup: +10.0 [+" in said
+    assert "Holm-adjusted p < 0.0001, helps)." in said
 
 
 def test_what_cannot_be_told():
     same = {("gin", "none"): 0.700, ("gin", "ifmixup"): 0.702}
     said = found(same, small=3).answer()
-    assert "It cannot be told from the next, gin with none: " in said
-    assert "It cannot be told whether augmentation helps (gin with ifmixup " in said
+    assert "Its difference to the next best, gin with none, is inconclusive: " in said
+    assert "It is unclear whether augmentation helps (gin with ifmixup: " in said
     assert "inconclusive: the interval includes zero" in said
     close = found({("gin", "none"): 0.700, ("gin", "ifmixup"): 0.7004}, small=0.2).answer()
-    assert "Augmentation makes no difference larger than 1 point (gin with ifmixup" in close
-    assert "there is no difference larger than 1 point" in close
+    assert "Augmentation makes no difference larger than 1 point (gin with ifmixup:" in close
+    assert "There is no difference larger than 1 point to the next best" in close
     few = found(same, folds=3).answer()
     assert "There are too few runs to say whether augmentation helps" in few
     assert "Fewer than 5 runs cannot show a difference" in few
@@ -65,11 +65,11 @@ def test_what_cannot_be_told():
 def test_no_model_beats_a_guess_is_the_first_sentence():
     said = found(HELPED, guess=0.924).answer()
     assert first_sentence(said).startswith(
-        "No model beats majority class, which sees no graph structure: 92.4 ± "
+        "No model beats majority class, which does not use the graph structure: 92.4 ± "
     )
-    assert "of the best model, gin with ifmixup (−12.4 [−" in first_sentence(said)
+    assert "for the best model, gin with ifmixup (difference −12.4 [−" in first_sentence(said)
     unsure = found(HELPED, guess=0.799).answer()
-    assert unsure.startswith("It cannot be told whether any model beats majority class")
+    assert unsure.startswith("It is unclear whether any model beats majority class")
     assert "It beats majority class" in found(HELPED, guess=0.6).answer()
     errors = found({("gin", "none"): 0.7, ("gin", "ifmixup"): 0.5}, guess=0.4, metric="mae")
     assert errors.answer().startswith("No model beats majority class")
@@ -80,7 +80,7 @@ def test_models_are_compared_with_each_other():
     two = found(means, models=("gin", "gcn"), methods=("none",))
     (pair,) = two.models
     assert (pair.first, pair.second, pair.verdict) == ("gin with none", "gcn with none", "better")
-    assert "Models: gin with none is better than gcn with none, by +20.0 [" in two.answer()
+    assert "Models: gin with none is better than gcn with none by +20.0 [" in two.answer()
     assert "gin with none against gcn with none on MUTAG (holdout): better." in two.verdict()
     three = found(means, models=("gin", "gcn", "gat"), methods=("none",), small=3)
     # one family of three pairs: the levels are those of Holm's steps
@@ -95,10 +95,12 @@ def test_what_these_data_can_show():
     study = found(HELPED)
     row = study.rows[1]
     smallest = 100 * row.difference.detectable()
-    assert f"These 10 runs per trial would have shown a difference of {smallest:.1f} points" in (
+    assert f"With 10 runs per trial, a difference of {smallest:.1f} points is detected" in (
         study.answer()
     )
-    assert "no number of repeats would show 1 point" in found(HELPED, small=3).answer()
+    assert (
+        "to detect 1 point takes more graphs, not more repeats" in found(HELPED, small=3).answer()
+    )
     assert "which is less than 1 point" in found(HELPED, small=0.1).answer()
     one = replace(found(HELPED, small=0.9).study, margin=1.4)
     some = Comparison(one, found(HELPED, small=0.9).runs).answer()
@@ -115,7 +117,7 @@ def test_settings_where_they_are_from_and_what_they_were_by_fold():
         "Its settings are the defaults, the same on every fold: learning_rate 0.01, batch_size 32"
         in study.answer()
     )
-    assert "of 2 epochs validation chose 1 to 2, 1 in the median." in study.answer()
+    assert "epochs chosen on validation graphs: 1 to 2 of 2, median 1." in study.answer()
     grid = found(HELPED, grid={"num_layers": [3, 5]})
     assert (
         "chosen on validation graphs, fold by fold, from a grid of 2: num_layers 3;"

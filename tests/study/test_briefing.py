@@ -44,21 +44,19 @@ def test_how_many_how_long_and_where_the_longest_is(mutag):
     study, tasks = study_and_tasks(mutag)
     seconds = {s.key: 30.0 if s.method.name == "none" else 90.0 for s, _ in tasks}
     assert briefing(study, tasks, seconds, workers=2)[-1] == (
-        "4 runs to do; about 2 min 0 s with 2 workers; the longest are those of gin ifmixup, "
+        "4 runs to do; about 2 min 0 s with 2 workers; the longest, gin ifmixup, take "
         "1 min 30 s each."
     )
     assert briefing(study, tasks[:1], seconds, workers=1, halving=True)[-1] == (
-        "1 run to do (3 of 4 are there already); about 30 s with 1 worker; the longest are those "
-        "of gin none, 30 s each. At most: halving leaves most of the grid out."
+        "1 run to do (3 of 4 are stored); about 30 s with 1 worker; the longest, gin none, take "
+        "30 s each. This is an upper bound: halving skips most of the grid."
     )
     assert (
         "about 4 min 0 s one after the other" in briefing(study, tasks, seconds, workers=None)[-1]
     )
-    assert briefing(study, [], {}, workers=2)[-1] == (
-        "Nothing to do: all 4 runs are there already."
-    )
+    assert briefing(study, [], {}, workers=2)[-1] == "Nothing to do: all 4 runs are stored."
     assert briefing(study, tasks, {}, workers=2)[-1] == (
-        "4 runs to do; how long they take is not known."
+        "4 runs to do; the time they take is unknown."
     )
 
 

@@ -33,7 +33,7 @@ def test_a_log_has_one_line_per_tenth(clock):
     found = [done(fold) for fold in range(40)]
     watch(Progress(40, already=2, file=file, clock=clock), clock, found, seconds=1)
     lines = file.getvalue().splitlines()
-    assert lines[0] == "40 runs to do (2 are there already)"
+    assert lines[0] == "40 runs to do (2 are stored)"
     assert lines[1] == "4/40 runs done, 36 s left"
     assert lines[-1] == "40/40 runs done, took 40 s"
     assert len(lines) == 11

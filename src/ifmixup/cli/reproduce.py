@@ -145,7 +145,7 @@ def _run(found: Any, options: ReproduceOptions, console: PlainConsole) -> int:
     more = "s" if workers > 1 else ""
     console.print(f"About {duration(seconds)} on this machine, with {workers} worker{more}.")
     if options.search == "halving":
-        console.print("At most: this is the whole grid, and halving leaves most of it out.")
+        console.print("This is an upper bound: halving skips most of the grid.")
     if options.dry_run:
         return 0
     try:

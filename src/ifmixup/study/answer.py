@@ -26,7 +26,8 @@ from ifmixup.training.task import difference_unit, higher_is_better, signed, tit
 if TYPE_CHECKING:
     from ifmixup.study.comparison import Comparison
 
-_MOST = 3  # comparisons that are told one by one
+_MOST = 3  # comparisons that are listed one by one
+_BLIND = "which does not use the graph structure"
 _SHOWN = ("learning_rate", "batch_size", "hidden_channels", "num_layers", "dropout")
 
 
@@ -44,7 +45,7 @@ def answer(found: Comparison, config: Mapping[str, Any] | None = None) -> str:
     said += [*_power(rows, found), *_settings(found, best)]
     line = train_line(study, best, config)
     if line:
-        said.append("Train it on all graphs with:")
+        said.append("To train it on all graphs:")
     return " ".join(said) + (f"\n{line}" if line else "")
 
 
@@ -68,7 +69,7 @@ def _best(found: Comparison, best: Row) -> list[str]:
     said.append(f"Best on {best.trial.dataset} is {best.label}: {title} {score}{star}.")
     if guess is not None and guess.verdict == BETTER:
         by = f"{guess.difference_text()} {unit}"
-        said.append(f"It beats {guess.second}, which sees no graph structure, by {by}.")
+        said.append(f"It beats {guess.second}, {_BLIND}, by {by}.")
     others = compare_best(found.study, best, found.rows)
     if others:
         said.append(_next(others[0], unit))
@@ -80,27 +81,23 @@ def _not_beaten(found: Comparison, best: Row, guess: Contrast) -> str:
     mean = next(each for each in found.baselines if each.name == guess.second).score_text()
     by = f"{guess.difference_text()} {difference_unit(best.metric)}"
     worse = (guess.finding.difference.mean <= 0) == higher_is_better(best.metric)
-    if worse or not guess.finding.difference.mean:
-        return (
-            f"No model beats {guess.second}, which sees no graph structure: {mean} against "
-            f"{best.score_text()} of the best model, {best.label} ({by})."
-        )
+    no_better = worse or not guess.finding.difference.mean
+    lead = "No model beats" if no_better else "It is unclear whether any model beats"
     return (
-        f"It cannot be told whether any model beats {guess.second}, which sees no graph structure: "
-        f"{mean} against {best.score_text()} of the best model, {best.label} ({by}, "
-        f"{guess.verdict})."
+        f"{lead} {guess.second}, {_BLIND}: {mean} against {best.score_text()} for the best model, "
+        f"{best.label} (difference {by})."
     )
 
 
 def _next(other: Contrast, unit: str) -> str:
     by = f"{other.difference_text()} {unit}"
     if other.verdict == BETTER:
-        return f"It is better than the next, {other.second}, by {by}."
+        return f"It is better than the next best, {other.second}, by {by}."
     if other.verdict == TOO_FEW:
-        return f"There are too few runs to tell it from the next, {other.second}: {by}."
+        return f"There are too few runs to compare it with the next best, {other.second}: {by}."
     if other.verdict == INCONCLUSIVE:
-        return f"It cannot be told from the next, {other.second}: {by}."
-    return f"To the next, {other.second}, there is {other.verdict}: {by}."
+        return f"Its difference to the next best, {other.second}, is inconclusive: {by}."
+    return f"There is {other.verdict} to the next best, {other.second}: {by}."
 
 
 def _augmentation(rows: Sequence[Row]) -> list[str]:
@@ -118,14 +115,14 @@ def _augmentation(rows: Sequence[Row]) -> list[str]:
     elif set(by_verdict) == {TOO_FEW}:
         lead = "There are too few runs to say whether augmentation helps"
     elif INCONCLUSIVE in by_verdict or TOO_FEW in by_verdict:
-        lead = "It cannot be told whether augmentation helps"
+        lead = "It is unclear whether augmentation helps"
     else:
         lead = f"Augmentation makes {next(iter(by_verdict))}"
     told = [row for row in compared if row.verdict in (HELPS, HURTS)]
     told = compared if len(compared) <= _MOST else told[: 2 * _MOST]
     if not told:  # the one that comes nearest to helping, of those with an interval
         told = [max(compared, key=_gain)]
-    parts = [f"{_effect(row)}: {row.verdict}" for row in told]
+    parts = [f"{_effect(row)}, {row.verdict}" for row in told]
     others = _counted([row for row in compared if row not in told])
     parts += [f"{count} of {len(compared)}: {verdict}" for verdict, count in others.items()]
     return [f"{lead} ({'; '.join(parts)})."]
@@ -139,7 +136,7 @@ def _gain(row: Row) -> tuple[bool, float]:
 def _effect(row: Row) -> str:
     assert row.adjusted_p is not None
     p = "" if math.isnan(row.adjusted_p) else f", Holm-adjusted {p_text(row.adjusted_p)}"
-    return f"{row.label} {row.difference_text()} {difference_unit(row.metric)}{p}"
+    return f"{row.label}: {row.difference_text()} {difference_unit(row.metric)}{p}"
 
 
 def _models(found: Comparison, protocol: str) -> list[str]:
@@ -151,13 +148,13 @@ def _models(found: Comparison, protocol: str) -> list[str]:
     for each in told:
         by = f"{each.difference_text()} {difference_unit(each.metric)}"
         if each.verdict == BETTER:
-            parts.append(f"{each.first} is better than {each.second}, by {by}")
+            parts.append(f"{each.first} is better than {each.second} by {by}")
         else:
-            parts.append(f"{each.first} against {each.second} {by}: {each.verdict}")
+            parts.append(f"{each.first} against {each.second}: {by}, {each.verdict}")
     rest = len(pairs) - len(told)
     if rest:
         apart = len(better) - len([each for each in told if each.verdict == BETTER])
-        parts.append(f"of {rest} more pairs of models {apart or 'none'} can be told apart")
+        parts.append(f"{apart or 'none'} of {rest} more pairs of models differ")
     return [f"Models: {'; '.join(parts)}."] if parts else []
 
 
@@ -168,15 +165,15 @@ def _power(rows: Sequence[Row], found: Comparison) -> list[str]:
         differences = [each.finding.difference for each in found.models]
     known = [each for each in differences if not math.isnan(each.detectable())]
     if any(each.pairs < LEAST_FOLDS for each in differences):
-        return [f"Fewer than {LEAST_FOLDS} runs cannot show a difference: give more --repeats."]
+        return [f"Fewer than {LEAST_FOLDS} runs cannot show a difference; increase --repeats."]
     if not known or len({row.trial.dataset for row in rows}) > 1:
         return []
     typical = sorted(known, key=Difference.detectable)[len(known) // 2]
     row, unit = rows[0], difference_unit(rows[0].metric)
     smallest = metric_text(row.metric, typical.detectable(), row.size.get(row.metric, math.nan))
     said = (
-        f"These {typical.pairs} runs per trial would have shown a difference of {smallest} {unit} "
-        f"in 4 of 5 cases"
+        f"With {typical.pairs} runs per trial, a difference of {smallest} {unit} is detected with "
+        f"a probability of 80 %"
     )
     margin = next((r.margin for r in rows if r.margin is not None), None)
     if margin is None:
@@ -187,10 +184,10 @@ def _power(rows: Sequence[Row], found: Comparison) -> list[str]:
     repeats = typical.repeats_for(margin.size, folds)
     if repeats is None:
         return [
-            f"{said}; no number of repeats would show {margin.name}, because repeats use the same "
-            f"graphs: only more graphs would."
+            f"{said}; to detect {margin.name} takes more graphs, not more repeats, which use the "
+            f"same graphs again."
         ]
-    return [f"{said}; to show {margin.name} takes about {repeats} repeats (--repeats {repeats})."]
+    return [f"{said}; to detect {margin.name} takes about {repeats} repeats (--repeats {repeats})."]
 
 
 def _settings(found: Comparison, best: Row) -> list[str]:
@@ -208,8 +205,9 @@ def _settings(found: Comparison, best: Row) -> list[str]:
     if needs_validation(trial.protocol) and best.reading.chosen:
         epochs = [choice.epoch for choice in best.reading.chosen.values()]
         few, most, middle = min(epochs), max(epochs), median_low(epochs)
-        said += f"; of {trial.epochs} epochs validation chose {few}"
-        said += f" to {most}, {middle} in the median" * (few != most)
+        chosen = f"{few} to {most} of {trial.epochs}, median {middle}"
+        said += "; epochs chosen on validation graphs: "
+        said += f"{few} of {trial.epochs}" if few == most else chosen
     else:
         said += f"; {trial.epochs} epochs"
     return [f"{said}."]

@@ -32,19 +32,19 @@ def briefing(
     """
     lines = [*settings_lines(study), *study.notes]
     total = len(study.keys)
-    kept = f" ({total - len(tasks)} of {total} are there already)" if len(tasks) < total else ""
+    kept = f" ({total - len(tasks)} of {total} are stored)" if len(tasks) < total else ""
     if not tasks:
-        return [*lines, f"Nothing to do: all {total} runs are there already."]
+        return [*lines, f"Nothing to do: all {total} runs are stored."]
     parts = [f"{len(tasks)} run{'s' * (len(tasks) > 1)} to do{kept}"]
     whole = together((seconds.get(spec.key, math.nan) for spec, _ in tasks), workers or 1)
     if math.isnan(whole):
-        return [*lines, f"{parts[0]}; how long they take is not known."]
+        return [*lines, f"{parts[0]}; the time they take is unknown."]
     number = "one after the other" if workers is None else f"with {workers} worker"
     parts.append(f"about {duration(whole)} {number}{'s' * ((workers or 1) > 1)}")
     slowest = longest(seconds, [spec for spec, _ in tasks])
     if slowest is not None:
-        parts.append(f"the longest are those of {slowest[0]}, {duration(slowest[1])} each")
-    at_most = " At most: halving leaves most of the grid out." if halving else ""
+        parts.append(f"the longest, {slowest[0]}, take {duration(slowest[1])} each")
+    at_most = " This is an upper bound: halving skips most of the grid." if halving else ""
     return [*lines, f"{'; '.join(parts)}.{at_most}"]
 
 

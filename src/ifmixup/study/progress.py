@@ -80,7 +80,7 @@ class Progress(Watcher):
         if self._bar is not None and self.total:
             self._bar.start()
         elif self.total:
-            kept = f" ({self.already} are there already)" if self.already else ""
+            kept = f" ({self.already} are stored)" if self.already else ""
             self._say(f"{self.total} runs to do{kept}")
         return self
 
