@@ -53,7 +53,7 @@ def test_a_mixture_that_is_a_training_graph_is_found(monkeypatch):
 
 
 def test_two_graphs_at_least():
-    with pytest.raises(InputError, match="at least two graphs to pair; got 1"):
+    with pytest.raises(InputError, match="at least two graphs; got 1"):
         audit([A], 5)
 
 
@@ -82,7 +82,7 @@ def test_ten_thousand_pairs_of_every_dataset_come_back(name, beta):
     [
         ({"pairs": 0}, "at least one pair; got 0"),
         ({"alpha": 0.0}, "alpha > 0 and beta > 0"),
-        ({"alpha": 1e12, "beta": 1e12}, "nothing but λ = 0.5"),
+        ({"alpha": 1e12, "beta": 1e12}, "only draws λ = 0.5"),
     ],
 )
 def test_options_that_make_no_sense(options, message):

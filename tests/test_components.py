@@ -311,12 +311,12 @@ def test_several_each_once():
         "ifmixup",
     ]
     assert [each.name for each in resolve_all("model", Net)] == ["Net"]
-    with pytest.raises(InputError, match=r"Two methods are called 'ifmixup'. Give one a name"):
+    with pytest.raises(InputError, match=r"Two methods are called 'ifmixup'. Give one of them"):
         resolve_all("method", ["ifmixup", "ifmixup(alpha=1)"])
 
 
 def test_a_model_is_not_a_method():
-    with pytest.raises(InputTypeError, match="'Net' is a model; a method is needed here"):
+    with pytest.raises(InputTypeError, match="'Net' is a model, but a method is needed"):
         resolve("method", with_options(Net, width=2))
     with pytest.raises(InputError, match="Unknown model or method 'ginn'"):
         with_options("ginn")

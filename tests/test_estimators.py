@@ -147,7 +147,7 @@ def test_kinds_of_classes(kind):
 def test_an_unseen_category_is_told(fitted):
     graph = ring(5)
     graph.x = torch.full_like(graph.x, 9)
-    with pytest.warns(UserWarning, match=r"1 categories were not there .* 9 \(5x\)"):
+    with pytest.warns(UserWarning, match=r"1 categories are not in the training data .* 9 \(5x\)"):
         assert fitted.predict([graph]).tolist()[0] in ("ring", "chord")
 
 
@@ -378,7 +378,7 @@ def test_not_fitted(method):
         (GRAPHS, [float("nan")] * 40, "y contains NaN"),
         (GRAPHS, np.linspace(0, 1, 40), "Unknown label type: continuous"),
         (GRAPHS, [[0]] * 20 + [[1]] * 20, "not hashable"),
-        ([Data(x=torch.ones(1, 1))] * 3, None, "graph 0 has none of its own"),
+        ([Data(x=torch.ones(1, 1))] * 3, None, "graph 0 has no y"),
         ([Data(x=torch.ones(1, 1), y=torch.ones(1, 2))] * 3, None, r"a y of shape \[1, 2\]"),
         ([Data(edge_index=torch.zeros(2, 1).long())] * 2, [0, 1], "no node features x"),
     ],
@@ -408,7 +408,7 @@ def test_a_dataset_that_was_encoded_otherwise():
     assert model.predict(mutag[30:40]).shape == (10,)
     other = copy.copy(mutag)
     other.encoder = FeatureEncoder.fit(GRAPHS)
-    with pytest.raises(InputError, match="encoded otherwise than those of fit"):
+    with pytest.raises(InputError, match="encoded differently from those passed to fit"):
         model.predict(other)
 
 
@@ -669,7 +669,7 @@ def test_fit_on_a_split_without_test_or_validation_graphs():
 
 def test_splits_that_fit_cannot_use():
     two = [{"train": [0, 1], "val": [2], "test": [i]} for i in (3, 4)]
-    with pytest.raises(InputError, match="fit trains one model, and this split has 2 folds"):
+    with pytest.raises(InputError, match="fit trains one model, but this split has 2 folds"):
         GraphClassifier(**SMALL).fit(GRAPHS, split=two)
     with pytest.raises(InputError, match="has no SMILES"):
         GraphRegressor(**SMALL).fit(GRAPHS, split="scaffold")

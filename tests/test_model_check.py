@@ -67,7 +67,7 @@ def test_models_of_pyg(batch):
             check_model(model, batch)
     with pytest.raises(
         ModelError,
-        match=r"takes no edge_weight: forward\(x, edge_index, size\).* Change one import: "
+        match=r"does not take edge_weight: forward\(x, edge_index, size\).* Change one import: "
         r"from ifmixup\.nn import GINConv; .*conv\(x, edge_index, edge_weight\)",
     ):
         check_model(GINConv(nn.Linear(3, 2)), batch)
@@ -119,7 +119,7 @@ def test_a_model_that_is_constant_so_far_is_not_accused(batch):
     nn.init.constant_(dead.norm.bias, -1e6)
     for model in (zero, dead):
         assert check_model(model, batch).redrawn
-        assert "parameters drawn anew" in str(check_model(model, batch))
+        assert "new random parameters" in str(check_model(model, batch))
 
     class Gate(nn.Module):  # features count from the start, the edges only when the gate opens
         def __init__(self) -> None:
@@ -257,7 +257,9 @@ def test_how_to_call_it_can_be_said(batch):
         def forward(self, w, rest):
             return {"logits": super().forward(rest.x, rest.edge_index, w, rest.batch)}
 
-    with pytest.raises(ModelError, match=r"takes no edge_weight: forward\(w, rest\).*call=lambda"):
+    with pytest.raises(
+        ModelError, match=r"does not take edge_weight: forward\(w, rest\).*call=lambda"
+    ):
         check_model(Odd(), batch)
     with pytest.raises(ModelError, match=r"cannot be called.*call\(model, batch\)"):
         check_model(Odd(), batch, call=lambda model, batch: model(batch))
@@ -272,7 +274,7 @@ def test_a_model_that_only_takes_edge_attributes(batch):
         [Data(edge_attr=torch.ones(g.num_edges, 1), **g.to_dict()) for g in batch.to_data_list()]
     )
     with pytest.raises(
-        ModelError, match=r"takes no edge_weight.*forward\(x, edge_index, edge_attr"
+        ModelError, match=r"does not take edge_weight.*forward\(x, edge_index, edge_attr"
     ):
         check_model(AsAttribute(), own)
 
@@ -412,7 +414,7 @@ def test_a_model_that_cannot_train_on_these_graphs_is_not_judged():
 
     found = check_model(OneGraph(), _graph(4))
     assert not found.reads_node_weight
-    assert "not known. In training mode" in found.node_advice
+    assert "unknown. In training mode" in found.node_advice
 
 
 def test_it_is_a_name_of_the_package():

@@ -142,7 +142,7 @@ class TestNodeWeight:
         assert recover(mix(a, b, 0.25)).b.num_nodes == 2
 
     def test_a_half_is_still_refused(self):
-        with pytest.raises(RecoveryError, match=r"node weights say that λ = 0.5"):
+        with pytest.raises(RecoveryError, match=r"node weights show λ = 0.5"):
             recover_structure(mix(graph([0, 1]), graph([0]), 0.5))
 
     @pytest.mark.parametrize(
@@ -178,8 +178,8 @@ def mixed(weights: list[float], x: Tensor | None = None) -> Data:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (mixed([0.5, 1.0]), "edge weights say that λ = 0.5"),
-        (mixed([1.0], torch.tensor([[0.5, 0.5], [1.0, 0.0]])), "node features say that λ = 0.5"),
+        (mixed([0.5, 1.0]), "edge weights show λ = 0.5"),
+        (mixed([1.0], torch.tensor([[0.5, 0.5], [1.0, 0.0]])), "node features show λ = 0.5"),
         (mixed([0.3, 0.4]), "edge weights hold 0.4, which is none of 0, 0.3, 0.7, 1"),
         (mixed([1.5]), "edge weights hold 1.5"),
         (mixed([math.nan]), "edge weights hold nan"),

@@ -82,7 +82,7 @@ def audit(
         progress: Called with the mixtures and their number; passes them on and shows how far it is.
     """
     if len(dataset) < 2:
-        raise InputError(f"An audit needs at least two graphs to pair; got {len(dataset)}.")
+        raise InputError(f"An audit needs at least two graphs; got {len(dataset)}.")
     if pairs < 1:
         raise InputError(f"An audit needs at least one pair; got {pairs}.")
     if not (alpha > 0 and beta > 0):
@@ -145,10 +145,10 @@ def _compare(
     except RecoveryError as error:
         return str(error), 0.0
     if _key(found.a) != _key(large) or _key(found.b) != _key(small):
-        return "{pair} came back changed", 0.0
+        return "{pair} were not recovered exactly", 0.0
     wrong = 0.0 if found.lam is None else abs(found.lam - lam)
     if wrong > _LAM_TOLERANCE:
-        return f"λ of {{pair}} came back as {found.lam}, not {lam}", wrong
+        return f"λ of {{pair}} was recovered as {found.lam}, not {lam}", wrong
     return None, wrong
 
 
@@ -198,4 +198,4 @@ def _draw_lam(rng: np.random.Generator, alpha: float, beta: float) -> float:
         lam = float(np.clip(np.float32(rng.beta(alpha, beta)), eps, 1 - eps))
         if abs(lam - 0.5) > _HALF_MARGIN:
             return lam
-    raise InputError(f"Beta({alpha}, {beta}) draws nothing but λ = 0.5, which Lemma 1 excludes.")
+    raise InputError(f"Beta({alpha}, {beta}) only draws λ = 0.5, which Lemma 1 excludes.")

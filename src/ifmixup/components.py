@@ -287,7 +287,7 @@ def resolve(kind: str, given: Any) -> Component:
     registry = _REGISTRIES[kind]
     if isinstance(given, Component):
         if given.kind != kind:
-            raise InputTypeError(f"{given.name!r} is a {given.kind}; a {kind} is needed here.")
+            raise InputTypeError(f"{given.name!r} is a {given.kind}, but a {kind} is needed.")
         return given
     if isinstance(given, type):
         return _described(registry, given, None, registry.name_of(given) or given.__name__)
@@ -342,8 +342,8 @@ def resolve_all(kind: str, given: Iterable[Any]) -> list[Component]:
         component = resolve(kind, each)
         if found.setdefault(component.name, component) != component:
             raise InputError(
-                f"Two {kind}s are called {component.name!r}. Give one a name of its own, such as "
-                f"'other={component.name}(...)' or with_options(..., name='other')."
+                f"Two {kind}s are called {component.name!r}. Give one of them another name, such "
+                f"as 'other={component.name}(...)' or with_options(..., name='other')."
             )
     return list(found.values())
 

@@ -180,8 +180,9 @@ class GraphEstimator(BaseEstimator):
         encoder = getattr(graphs, "encoder", None)
         if encoder is not None and self._encoder is not None and encoder != self._encoder:
             raise InputError(
-                "These graphs were encoded otherwise than those of fit: their features do not mean "
-                "the same. Load them with encoder=, the encoder of that dataset."
+                "These graphs were encoded differently from those passed to fit, so their "
+                "features mean something else. Load them with encoder=, the encoder of that "
+                "dataset."
             )
         outputs = self.predictor_.predict(as_graphs(graphs), device=self.device)
         return torch.cat(list(outputs)).numpy()
@@ -195,7 +196,7 @@ class GraphEstimator(BaseEstimator):
         )
         if len(found.folds) > 1:
             raise InputError(
-                f"fit trains one model, and this split has {len(found.folds)} folds. Give one of "
+                f"fit trains one model, but this split has {len(found.folds)} folds. Give one of "
                 f"them, or compare with ifmixup.compare."
             )
         for note in found.notes:

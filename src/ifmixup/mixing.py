@@ -241,7 +241,7 @@ def check_mixable(
         num_classes: The number of classes; needed where ``y`` is class numbers.
     """
     if "x" in drop or "edge_index" in drop:
-        raise InputError("x and edge_index cannot be dropped: they are what is mixed.")
+        raise InputError("x and edge_index cannot be dropped, because they are mixed.")
 
     def without(level: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in level.items() if name not in drop}

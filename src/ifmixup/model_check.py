@@ -41,7 +41,7 @@ class ModelCheck:
     node_advice: str = ""
 
     def __str__(self) -> str:
-        where = " (with parameters drawn anew)" if self.redrawn else ""
+        where = " (with new random parameters)" if self.redrawn else ""
         return (
             f"The model reads edge_weight: called as {self.called}, its logits change by up to "
             f"{self.change:.2g} with the weights{where}. "
@@ -112,7 +112,7 @@ def check_model(model: nn.Module, batch: Data, *, call: Call | None = None) -> M
         )
     raise ModelError(
         f"Called as {called}, the model returns the same logits whatever the edge weights and the "
-        f"node features x are. Is what it computes from the graph handed on to its last layer?"
+        f"node features x are. Check that its last layer uses what it computes from the graph."
     )
 
 
@@ -120,7 +120,7 @@ def _edge_advice(model: nn.Module) -> str:
     """What to change in a model that ignores edge weights."""
     modules = [type(each) for each in model.modules()]
     found = {cls.__name__ for cls in modules if cls.__module__.startswith("torch_geometric.nn.")}
-    lost = "ifMixup mixes edges in their weights: without them half of the method is lost."
+    lost = "ifMixup mixes edges by their weights, so half of the method is lost without them."
     if models := ", ".join(sorted(found & {"GIN", "GAT"})):
         return f"{lost} Change one import: from ifmixup.nn import {models}, graph classifiers."
     convs = sorted(found & {"GINConv", "GATConv", "GATv2Conv"})
@@ -153,20 +153,20 @@ def _node_advice(
                 for each in (whole, some, _with_null_nodes(whole))
             )
     except ModelError as error:
-        return f"Whether it reads node_weight is not known. In training mode: {error}"
+        return f"Whether it reads node_weight is unknown. In training mode: {error}"
     bound = math.sqrt(torch.finfo(logits.dtype).eps) * float(logits.abs().max())
     change = "use ifmixup.nn.BatchNorm and global_mean_pool(x, batch, node_weight=node_weight)"
     if not _distance(other, logits) > bound:
         return (
-            f"It ignores node_weight: a node that only one of two mixed graphs has counts whole. "
+            f"It ignores node_weight: a node that only one of two mixed graphs has counts fully. "
             f"To weigh it, take node_weight=None in forward and {change} of ifmixup.nn."
         )
     if _distance(null[: len(logits)], logits) <= bound:
         return None
     norms = {n: m for n, m in model.named_modules() if isinstance(m, nn.BatchNorm1d)}
     names = [name for name, norm in norms.items() if not isinstance(norm, BatchNorm)]
-    where = f" ({', '.join(names)}: every node counts whole)" if names else ""
-    return f"It reads node_weight in part{where}: {change}, and hand the weights to every one."
+    where = f" ({', '.join(names)}: every node counts fully)" if names else ""
+    return f"It reads node_weight in part{where}: {change}, and pass the weights to every one."
 
 
 class _NoDropout(TorchFunctionMode):
@@ -205,8 +205,8 @@ def _copy(model: nn.Module) -> nn.Module:
         return copy.deepcopy(model, memo)
     except Exception as error:
         raise InputError(
-            f"The model cannot be copied, and the check leaves the model itself alone: {error} "
-            f"Check it when it is new, before training."
+            f"The model cannot be copied, which the check needs in order not to change it: "
+            f"{error} Check it when it is new, before training."
         ) from error
 
 
@@ -214,8 +214,8 @@ def _with_weights(batch: Data, like: Tensor | None) -> Data:
     """The batch with edge weights, on the device of the model; the one given is not changed."""
     if not isinstance(batch, Data):
         raise InputTypeError(
-            f"Expected a PyG Batch, such as a DataLoader gives, or a Data; "
-            f"got {type(batch).__name__}."
+            f"Expected a PyG Batch, such as a DataLoader returns, or a Data; got "
+            f"{type(batch).__name__}."
         )
     if batch.x is None:
         raise InputError("The batch has no node features x, which the check changes too.")
@@ -239,8 +239,8 @@ def _logits(call: Call, called: str, model: nn.Module, batch: Data) -> Tensor:
             found = call(model, copy.copy(batch))
         except Exception as error:
             raise ModelError(
-                f"The model cannot be called as {called}: {type(error).__name__}: {error} "
-                f"If it is called otherwise, say how: {CALL_HINT}"
+                f"The model cannot be called as {called}: {type(error).__name__}: {error} If it "
+                f"is called in another way, pass that call: {CALL_HINT}"
             ) from error
     if isinstance(found, (tuple, list)) and found:
         found = found[0]  # logits, and something beside them

@@ -24,7 +24,7 @@ from torch_geometric.utils import coalesce
 from ifmixup.batch import from_batch
 from ifmixup.errors import RecoveryError
 
-_NO_PAIR = "No pair of graphs could have made this one: "
+_NO_PAIR = "This is not a mixture of two graphs: "
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def recover_structure(mixed: Data) -> Recovery:
     """
     edge_index, parts = _weights(mixed)
     if "node weights" not in parts:
-        raise RecoveryError("The mixed graph has no node_weight, which tells the sizes.")
+        raise RecoveryError("The mixed graph has no node_weight, from which the sizes are read.")
     lam, sides = _take_apart(parts)
     pairs = zip(sides["edge weights"], sides["node weights"], strict=True)
     return Recovery(lam, *(_graph(edge_index[:, edge], _size(node)) for edge, node in pairs))
@@ -181,8 +181,8 @@ def _ratio(values: Tensor, noise: float, what: str) -> float | None:
     lam = max(nearest, 1 - nearest)
     if abs(lam - 0.5) <= noise:
         raise RecoveryError(
-            f"The {what} say that λ = 0.5; then the two graphs have the same weight and cannot be "
-            f"told apart (Lemma 1 needs λ ≠ 0.5)."
+            f"The {what} show λ = 0.5: both graphs have the same weight and cannot be "
+            f"distinguished (Lemma 1 needs λ ≠ 0.5)."
         )
     return lam
 

@@ -67,8 +67,8 @@ def locked(path: Path, patience: float = 60.0) -> Iterator[None]:
             except BlockingIOError as error:
                 if time.monotonic() > end:
                     raise StoreError(
-                        f"{path}: another process has held it for more than {patience:.0f} s. Give "
-                        f"the same command again when that is done."
+                        f"{path}: another process has held it for more than {patience:.0f} s. Run "
+                        f"the same command again when it is done."
                     ) from error
                 time.sleep(0.02)
                 continue

@@ -51,7 +51,7 @@ def load_named(target: str, kind: str, what: str, wanted: Callable[[Any], bool])
     where, _, name = target.rpartition(":")
     if not where or not name.isidentifier():
         raise InputError(
-            f"{target!r} names no {what}. Write 'nets.py:Net' or 'package.module:Net'."
+            f"{target!r} does not name a {what}. Write 'nets.py:Net' or 'package.module:Net'."
         )
     is_file = where.endswith(".py") or "/" in where or "\\" in where
     module = _load_file(Path(where), kind) if is_file else _load_module(where, kind)
@@ -152,7 +152,7 @@ def _load_file(path: Path, kind: str) -> ModuleType:
     """The module of a file, whose folder is where it finds what it imports."""
     path = path.expanduser()
     if not path.is_file():
-        raise InputError(f"There is no file {str(path)!r} to take a {kind} from.")
+        raise InputError(f"There is no file {str(path)!r} to load a {kind} from.")
     path = path.resolve()
     files = _files(path)
     if _edited_files(files):  # then all that it imports from its folder is loaded again
@@ -371,7 +371,7 @@ def _definition(value: Any) -> _Definition:
 def _no_source(value: Any) -> ComponentError:
     return ComponentError(
         f"The source code of {value.__name__} ({value.__module__}) cannot be found. Put it into a "
-        f".py file: it tells changed code from old code."
+        f".py file, because its code is part of a run's key."
     )
 
 

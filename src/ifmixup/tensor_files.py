@@ -184,14 +184,14 @@ def scan(content: bytes, known: Collection[str]) -> None:
             at += 1
         elif op == STOP:
             if at != end:
-                raise UnpicklingError("there is more behind its end")
+                raise UnpicklingError("there is data after its end")
             return
         else:
             raise UnpicklingError(f"it has an opcode {op!r} that torch.save does not write")
         # Lists that are still open lie on the stack, each in the one below.
         if len(marks) > MAX_DEPTH or (stack and stack[-1] > MAX_DEPTH):
             raise UnpicklingError(f"its values are nested more than {MAX_DEPTH} deep")
-    raise EOFError("it breaks off")
+    raise EOFError("it ends too early")
 
 
 def _deeper(depths: Iterable[int]) -> int:

@@ -234,7 +234,7 @@ class TestLoss:
             def forward(self, x, edge_index, edge_weight, batch):
                 return x
 
-        with pytest.raises(ModelError, match="Net has no num_layers"):
+        with pytest.raises(ModelError, match="Net has no attribute num_layers"):
             surgeon().loss(Net(), Batch.from_data_list([ring(4)]), F.cross_entropy)
 
 

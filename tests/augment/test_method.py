@@ -183,7 +183,9 @@ class TestTaking:
         assert [part.num_graphs for part in taken] == [4, 2]
         assert Double(2)(batch).num_graphs == 16
         Double.per_graph = True
-        with pytest.raises(InputError, match=r"Double.change made 6 graphs of 3.*per_graph = Fal"):
+        with pytest.raises(
+            InputError, match=r"Double.change made 6 graphs from 3.*per_graph = Fal"
+        ):
             Double(2).take(from_batch(batch), batches)
 
     def test_a_child_of_ifmixup_that_draws_otherwise(self, batch):

@@ -133,7 +133,7 @@ def test_print_config_can_be_read_back(tmp_path, capsys):
     assert capsys.readouterr().out == printed.replace("folds = 10", "folds = 5")
     # what was not typed is there too, with its origin, where it is the same for all
     assert printed.startswith("# Settings of gcn: recommended for MUTAG and GCN.\n")
-    assert "# Not the same for all, so not set below: jk (gcn last, gin sum).\n" in printed
+    assert "# Not set below, because it differs: jk (gcn last, gin sum).\n" in printed
     assert "learning_rate = 0.01\n" in printed
     assert 'models = ["gcn", "gin"]' in printed
     assert "num_layers = 3" in printed
@@ -285,7 +285,7 @@ def test_five_seeds_on_one_split(molecules, capsys, split):
     assert main([*molecules, "--split", split, "--repeats", "5"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "5 runs and the table" in out
-    assert "seed of the training matters, not what other test graphs would show" in out
+    assert "show the effect of the training seed, not of other test graphs" in out
     (study,) = load_studies(Path("out"))
     assert study.config["split"] == split
     assert [repeat for repeat, _, _ in study.trials[0].folds] == [0, 1, 2, 3, 4]
@@ -334,4 +334,4 @@ def test_leaks_are_said_before_the_runs(molecules, capsys):
     assert main([*molecules, "--split", "column:split", "--dry-run"]) == 0
     out = capsys.readouterr().out
     assert "Leak: 1 of 5 test graphs (20.0 %, over one split)" in out
-    assert "One fold shows no spread" in out
+    assert "One fold has no spread" in out

@@ -50,7 +50,7 @@ def test_a_broken_dataset_does_not_hide_the_others(capsys, tmp_path):
     assert datasets(root=tmp_path) == 1
     out = capsys.readouterr().out
     assert list(cells(out)) == ["MUTAG"]
-    assert f"Broken: {tmp_path / 'NCI1.zip'} has no NCI1_graph_indicator.txt" in out
+    assert f"Damaged: {tmp_path / 'NCI1.zip'} has no NCI1_graph_indicator.txt" in out
     assert "Not found: NCI1." not in out
 
 
@@ -68,7 +68,7 @@ def test_a_source(capsys, tmp_path):
         "  node features  14: element (C O), degree (2 4), charge (0), hydrogens (1 2 3 4), "
         "chirality (unspecified), hybridisation (sp3), aromatic (no), ring (no), mass",
         "  edge features  4: bond (single), stereo (none), conjugated (no), ring (no)",
-        "  task           classes, judged by accuracy",
+        "  task           classes, evaluated by accuracy",
         "  classes        2: no (1), yes (1)",
         "  independent    yes, 4 different feature rows",
         "  continuous     1 column: lossless mixing is not guaranteed",

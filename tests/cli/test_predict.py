@@ -85,7 +85,7 @@ def test_molecules_line_up_with_their_rows(molecule_model, capsys):
     assert rows[0]["problem"] == ""
     assert rows[1]["problem"] == "not SMILES"
     assert rows[1]["probability_yes"] == ""
-    assert "1 node of an unknown element" in rows[2]["problem"]
+    assert "1 node with an unknown element" in rows[2]["problem"]
     assert rows[3]["problem"] == "no SMILES"
     assert "element 'Te' (1x)" in captured.err
     assert "3 of 5 rows predicted" in captured.err
@@ -132,7 +132,7 @@ def test_the_columns_of_the_table_are_kept(molecule_model, tmp_path, capsys):
     assert rows[1]["problem"] == "not SMILES"
     assert rows[2]["problem"] == "expected 4 columns, found 2"
     said = " ".join(capsys.readouterr().err.split())
-    assert "called otherwise: id_predicted (id), prediction_predicted (prediction)." in said
+    assert "renamed: id_predicted (id), prediction_predicted (prediction)." in said
 
 
 def test_strict_stops_and_leaves_nothing(molecule_model, tmp_path, capsys):
@@ -186,7 +186,7 @@ def test_describe(mutag_model, molecule_model, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["{model}"], "Say what to predict"),
+        (["{model}"], "There is nothing to predict"),
         (["missing.pt", "MUTAG"], "There is no checkpoint missing.pt"),
         (["{model}", "MUTAG", "-o", "no/such/folder.csv"], "The folder 'no/such' does not exist"),
         (["{model}", "MUTAG", "-o", "{folder}"], "is a folder"),

@@ -44,7 +44,7 @@ def test_settings_and_options(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "text"),
     [
-        ([], "Which experiment? There are: gcn"),
+        ([], "Give at least one experiment: gcn"),
         (["gnc"], "Did you mean"),
         (["gcn", "--search", "halve"], "halving"),
         (["gcn", "--scale", "huge"], "smoke, small, paper"),

@@ -74,7 +74,7 @@ def test_a_folder_of_studies(study, capsys):
     rows = [line.split() for line in out.splitlines()]
     assert ["0", "2", "1"] in [row[-3:] for row in rows]
     assert ["0", "1", "0"] in [row[-3:] for row in rows]
-    assert "Broken: " in out
+    assert "Damaged: " in out
     assert "nothing" not in out
     with pytest.raises(InputError, match=r"holds folders of runs. Name one of: .*one, .*two"):
         runs(study.parent, model="gcn")
@@ -182,4 +182,7 @@ def test_of_a_large_grid_the_curves_are_not_read(tmp_path, capsys, monkeypatch):
     save_studies(tmp_path, [study])
     assert runs(tmp_path) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[1] == "  What was chosen of its grid is in the report: ifmixup report FOLDER."
+    assert (
+        lines[1]
+        == "  The settings that were chosen from its grid are in the report: ifmixup report FOLDER."
+    )

@@ -29,7 +29,7 @@ def test_on_a_split(tmp_path, capsys):
     assert main(words) == 0
     assert "Accuracy on the 19 graphs of fold 3" in capsys.readouterr().out
     assert main(words) == 2
-    assert "exists already. Continue with --resume" in capsys.readouterr().err
+    assert "already exists. Continue with --resume" in capsys.readouterr().err
     assert main([*words, "--fold", "10"]) == 2
     assert "--fold must be from 0 to 9; got 10" in capsys.readouterr().err
 
@@ -94,7 +94,7 @@ def test_nothing_to_resume_is_said(tmp_path, capsys):
     path = tmp_path / "model.pt"
     words = ["train", "MUTAG", "--save", str(path), "--resume", "--epochs", "1", *OPTIONS]
     assert main(words) == 0
-    assert "to continue from: starting at epoch 0" in " ".join(capsys.readouterr().out.split())
+    assert "does not exist; starting at epoch 0" in " ".join(capsys.readouterr().out.split())
 
 
 MOLECULES = "smiles,toxic\nCCO,no\nc1ccccc1,yes\nCC(=O)O,no\nnothing,no\nCCN,yes\nC1CC1,yes\nO,no\n"
@@ -250,7 +250,7 @@ def test_a_split_that_is_given(tmp_path, monkeypatch, capsys):
     assert main([*words, "--split", "scaffold", "--save", "b.pt"]) == 2
     assert "gives 10 folds" not in capsys.readouterr().err  # five scaffolds are too few for ten
     assert main([*words, "--split", "scaffold", "--folds", "3", "--save", "b.pt"]) == 2
-    assert "gives 3 folds. Say which one to leave out" in capsys.readouterr().err
+    assert "gives 3 folds. Choose the one to hold out" in capsys.readouterr().err
     words += ["--split", "scaffold"]
     assert main([*words, "--folds", "3", "--fold", "2", "--save", "b.pt"]) == 0
     assert "on the 4 graphs of fold 2" in capsys.readouterr().out

@@ -63,14 +63,14 @@ def test_texts_that_are_numbers_stand_in_their_order():
 def test_what_was_not_seen_is_zeros_and_one_warning():
     encoder = FeatureEncoder.fit([graph([[6], [8]], [1, 2])])
     new = [graph([[7], [6]], [3, 3]), graph([[7], [9]], [1, 2])]
-    with pytest.warns(UserWarning, match="became zeros") as caught:
+    with pytest.warns(UserWarning, match="were encoded as zeros") as caught:
         a, b = encoder.transform(new)
     assert a.x.tolist() == [[0, 0], [1, 0]]
     assert b.x.tolist() == [[0, 0], [0, 0]]
     assert a.edge_attr.tolist() == [[0, 0], [0, 0]]
     assert len(caught) == 1
     message = str(caught[0].message)
-    assert message.startswith("3 categories were not there when the encoder was learned")
+    assert message.startswith("3 categories are not in the training data")
     assert "x[0] 7 (2x)" in message
     assert "x[0] 9 (1x)" in message
     assert "edge_attr[0] 3 (2x)" in message

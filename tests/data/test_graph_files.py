@@ -62,7 +62,7 @@ def test_labels_beside_the_graphs(folder):
     ("text", "message"),
     [
         ("file\none\n", "needs two columns, file and label"),
-        ("file,label\none,1\none,2\n", "line 3: 'one' is there twice"),
+        ("file,label\none,1\none,2\n", "line 3: 'one' occurs twice"),
         ("file,label\none,1\none.graphml,2\n", "two labels for one file: 'one.graphml' and 'one'"),
         ("file,label\nother,1\n", "no label for any of the 2 files, such as 'one.graphml'"),
         ("file,label\none,1,2\n", "line 2: expected 2 columns, found 3"),
@@ -122,7 +122,7 @@ OUTSIDE = """<!DOCTYPE g [<!ENTITY a SYSTEM "file:///etc/passwd">]><graphml>&a;<
         ("x.json", '{"nodes": []}', "there is no list 'links' or 'edges'"),
         ("x.json", '{"nodes": [1], "links": []}', "node 0 has no 'id'"),
         ("x.json", '{"nodes": [{"id": [1]}], "links": []}', "node 0 has no 'id' that is a text or"),
-        ("x.json", '{"nodes": [{"id": 1}, {"id": 1}], "links": []}', "node 1 is there twice"),
+        ("x.json", '{"nodes": [{"id": 1}, {"id": 1}], "links": []}', "node 1 occurs twice"),
         (
             "x.json",
             '{"nodes": [{"id": 1}], "links": [{"source": 1, "target": 2}]}',

@@ -137,9 +137,9 @@ def test_a_dataset_that_is_loaded_already_is_asked_for_otherwise():
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"task": "values"}, "MUTAG is loaded already, so task='values' comes too late"),
-        ({"label": "y"}, "so label='y' comes too late"),
-        ({"identifier": "key"}, "so identifier='key' comes too late"),
+        ({"task": "values"}, "MUTAG has already been loaded, so task='values' has no effect"),
+        ({"label": "y"}, "so label='y' has no effect"),
+        ({"identifier": "key"}, "so identifier='key' has no effect"),
         ({"metric": "mae"}, "'mae' does not fit the task 'classes'"),
         ({"task": "nothing"}, "task"),
     ],

@@ -88,7 +88,9 @@ def test_classes_without_node_features(tmp_path):
 def test_a_metric_that_is_not_there(tmp_path):
     raw = {**RAW, "graph-label": "0.5\n1.5\n-2\n"}
     write(tmp_path, "ogbg_molesol", raw)
-    with pytest.warns(UserWarning, match="OGB judges ogbg-molesol by RMSE, which ifmixup does not"):
+    with pytest.warns(
+        UserWarning, match="OGB evaluates ogbg-molesol by RMSE, which ifmixup does not"
+    ):
         dataset = load("ogb:ogbg-molesol", tmp_path)
     assert (dataset.task, dataset.metric) == ("values", "mae")
     assert load("ogb:ogbg-molesol", tmp_path, metric="mae").metric == "mae"

@@ -71,8 +71,8 @@ def test_whole_weights_become_floats():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        (([1.0, 1.0], None, None), "here, graph g1 has no edge_weight, but others have"),
-        ((None, [1.0, 1.0]), "here, graph g0 has no edge_weight, but others have"),
+        (([1.0, 1.0], None, None), "here, graph g1 has no edge_weight, but other graphs do"),
+        ((None, [1.0, 1.0]), "here, graph g0 has no edge_weight, but other graphs do"),
         (
             ([1.0, 1.0], [1.0, -1.0]),
             "here, graph g1: edge_weight must be .* not negative; edge 1 has -1",

@@ -120,7 +120,7 @@ def test_a_description_of_mutag():
         ("edges", "39.6 in a graph (20 to 66), each direction counted"),
         ("node features", "7: node label (0 1 2 3 4 5 6)"),
         ("edge features", "4: edge label (0 1 2 3)"),
-        ("task", "classes, judged by accuracy"),
+        ("task", "classes, evaluated by accuracy"),
         ("classes", "2: -1 (63), 1 (125)"),
         ("independent", "yes, 7 different feature rows"),
         ("skipped", "0"),
@@ -135,9 +135,9 @@ def lines(ys, **options):
 def test_labels_values_and_none():
     nan = float("nan")
     found = lines([torch.tensor([[1.0, nan, nan]]), torch.tensor([[0.0, 1.0, nan]])])
-    assert found["task"] == "labels, judged by roc_auc"
+    assert found["task"] == "labels, evaluated by roc_auc"
     assert found["targets"] == (
-        "3: y[0] (1 of 2 yes), y[1] (1 of 1 yes), y[2] (nothing known); 3 not known"
+        "3: y[0] (1 of 2 yes), y[1] (1 of 1 yes), y[2] (all missing); 3 missing"
     )
     assert lines([0.25, -3.5])["targets"] == "1: y (-3.5 to 0.25)"
     assert lines([0, 1], labelled=False)["targets"] == "none"

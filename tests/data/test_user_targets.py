@@ -129,7 +129,7 @@ def test_what_is_no_value(y, message):
 
 
 def test_graphs_without_values():
-    with pytest.raises(InputError, match="graph 1 has none of its own"):
+    with pytest.raises(InputError, match="graph 1 has no y"):
         values_of([MEASURED[0], Data(x=torch.ones(1, 1))], None)
     with pytest.raises(InputError, match=r"different lengths: \[1, 2\]"):
         values_of([MEASURED[0], Data(y=torch.ones(1, 2))], None)

@@ -40,7 +40,7 @@ def test_bad_nodes(x, batch, text):
         ),
         (
             {"edge_index": Neighbours.of(EDGES, 4)},
-            r"The Neighbours are of 4 nodes, but x has 3 rows",
+            r"The Neighbours have 4 nodes, but x has 3 rows",
         ),
         ({"edge_weight": torch.ones(3, 1)}, r"edge_weight is float32 \[3, 1\]"),
         (

@@ -76,10 +76,10 @@ def test_parts_and_batches_make_no_difference(predictor, rows, size, batch_size)
 
 
 def test_an_unknown_category_is_noted(predictor):
-    with pytest.warns(UserWarning, match="not there when the encoder was learned"):
+    with pytest.warns(UserWarning, match="are not in the training data"):
         (row,) = predictions(predictor, [Part(["a"], [None], [dot(3)])])
     assert row.output is not None
-    assert row.problem == "1 node of an unknown x[0]: not in the training data"
+    assert row.problem == "1 node with an unknown x[0]: not in the training data"
 
 
 def test_a_part_is_checked_before_it_is_computed(predictor, monkeypatch):
@@ -98,7 +98,7 @@ def test_a_source_that_cannot_be_encoded_says_what_the_model_knows(predictor):
         next(predictions(predictor, parts()))
     other = FeatureEncoder.fit([dot(5), dot(6)])
     part = Part(["a"], [None], other.transform([dot(5)]), other)
-    with pytest.raises(InputError, match="encoded by themselves"):
+    with pytest.raises(InputError, match="have their own encoding"):
         next(predictions(predictor, [part]))
 
 
@@ -110,7 +110,7 @@ def test_the_best_class():
 ROWS = [
     Prediction("a,b", [0.25, 0.75]),
     Prediction("c", None, "not SMILES"),
-    Prediction("d\nd", [2 / 3, 1 / 3], "1 node of an unknown element"),
+    Prediction("d\nd", [2 / 3, 1 / 3], "1 node with an unknown element"),
 ]
 
 
@@ -123,7 +123,7 @@ def test_classes(tmp_path):
             ["id", "prediction", "probability_no", "probability_yes", "problem"],
             ["a,b", "yes", "0.25", "0.75", ""],
             ["c", "", "", "", "not SMILES"],
-            ["d\nd", "no", "0.666667", "0.333333", "1 node of an unknown element"],
+            ["d\nd", "no", "0.666667", "0.333333", "1 node with an unknown element"],
         ]
 
 

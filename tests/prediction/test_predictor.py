@@ -189,7 +189,7 @@ def test_graphs_that_were_encoded_otherwise(predictor):
     encoder = FeatureEncoder.fit(other)
     dataset = GraphDataset.of("other", encoder.transform(other), encoder=encoder)
     assert dataset.num_features == predictor.encoder.num_features
-    with pytest.raises(InputError, match="encoded by themselves"):
+    with pytest.raises(InputError, match="have their own encoding"):
         predictor.predict(dataset)
 
 
@@ -197,7 +197,7 @@ def test_an_unknown_category_is_told_and_doubted(predictor):
     with pytest.warns(UserWarning, match=r"x\[0\] 9 \(2x\)"):
         known, unknown = predictor.prepared([RAW[0], path([9, 5, 9])])
     assert predictor.doubt(known) is None
-    assert predictor.doubt(unknown) == "2 nodes of an unknown x[0]: not in the training data"
+    assert predictor.doubt(unknown) == "2 nodes with an unknown x[0]: not in the training data"
 
 
 def test_a_stream_is_read_batch_by_batch(predictor):

@@ -92,7 +92,7 @@ def test_a_dataset_with_a_split_of_its_own(tmp_path):
     once = ifmixup.compare(own, folder=tmp_path, engine=engine, **TINY).verdict()
     assert "too few runs" in once
     assert "p = unknown, 1 runs of one fold" in once
-    assert "One fold shows no spread" in once
+    assert "One fold has no spread" in once
     assert len(engine.ran) == 4  # they were there
 
 
@@ -385,10 +385,10 @@ def test_editing_the_code_makes_new_runs_and_says_so(tmp_path):
     assert "changed" not in again["said"]
     edited = compared(NETS.replace("self.conv(x, ", "self.conv(2 * x, "))
     assert edited["ran"] == 4
-    assert "Net changed: 4 stored runs are of older code." in edited["said"]
+    assert "Net changed: 4 stored runs were made by older code." in edited["said"]
     back = compared(NETS)
     assert back["ran"] == 0  # the old runs have stayed
-    assert "Net changed: 4 stored runs are of older code." in back["said"]
+    assert "Net changed: 4 stored runs were made by older code." in back["said"]
     # the study of the older code is kept beside that of the new one
     assert len(load_studies(folder)) == 2
 
@@ -575,7 +575,7 @@ def table(tmp_path):
 @pytest.mark.parametrize(
     ("split", "runs", "said"),
     [
-        ("column:split", 5, "All runs share one split of the graphs: intervals and p-values tell"),
+        ("column:split", 5, "All runs share one split of the graphs: intervals and p-values show"),
         ("group:lab", 5 * 3, ""),
         ("scaffold", 5 * 3, ""),
         ({"train": [0, 1, 2, 3], "val": [4, 5], "test": [6, 7]}, 5, "All runs share one split"),
@@ -621,7 +621,7 @@ def test_a_time_limit_in_python(tmp_path):
     found = ifmixup.compare("MUTAG", folder=tmp_path, engine=engine, time_limit="1h", **TINY)
     assert [spec.fold for spec in engine.ran] == [0, 0, 1, 1, 2, 2]
     assert found.study.notes == ()
-    with pytest.raises(InputError, match="goes with search='grid'"):
+    with pytest.raises(InputError, match="needs search='grid'"):
         ifmixup.compare(
             "MUTAG", folder=tmp_path, time_limit=60, grid={"dropout": [0.1]}, search="halving"
         )
@@ -650,7 +650,7 @@ def test_a_fold_is_fitted_once_for_all_models_and_the_table_says_how_long(tmp_pa
     assert none.figures()["fit_seconds"] is None
     assert found.rows[3].fit_seconds == pytest.approx(fitted.fit_seconds, rel=0.5)
     told = f"{max(row.fit_seconds or 0 for row in found.rows):.2g} s"
-    assert f"Fitted to the training graphs of a fold in: s_mixup {told}." in found.table()
+    assert f"Time to fit on the training graphs of a fold: s_mixup {told}." in found.table()
     assert "fit per fold" in found.table("markdown")
     again = ifmixup.compare("MUTAG", models, methods, **{**how, "epochs": 1, "folds": 2})
     assert [row.fit_seconds for row in again.rows] == [row.fit_seconds for row in found.rows]
@@ -666,13 +666,13 @@ def test_all_leaves_out_what_does_not_work(tmp_path):
     methods = {row.trial.method for row in found.rows}
     assert methods == {*augment.names()} - left
     for name in left:
-        assert f"{name} is left out with Net: " in found.verdict()
+        assert f"{name} is skipped for Net: " in found.verdict()
     assert "Net has no encode" in found.verdict()
 
     values = with_values(12)
     own = {"folder": tmp_path / "values", **SMALL}
     found = ifmixup.compare(values, ["gcn"], ["all"], **own, **how)
     assert {row.trial.method for row in found.rows} == {*augment.names()} - {"g_mixup"}
-    assert "g_mixup is left out with gcn: " in found.verdict()
+    assert "g_mixup is skipped for gcn: " in found.verdict()
     with pytest.raises(IfmixupError, match="Net has no"):  # asked for by name
         ifmixup.compare("MUTAG", [Net], ["all", "mixup_graph"], folder=tmp_path / "c", **how)

@@ -102,7 +102,7 @@ def test_accuracy_is_not_the_metric_where_one_class_holds_most_graphs(tmp_path, 
     assert found.study.metric == "roc_auc"
     said = capsys.readouterr().err
     (line,) = [line for line in said.splitlines() if line.startswith("92.4 % of the graphs of ")]
-    assert line.endswith("The metric is ROC-AUC; --metric accuracy takes accuracy.")
+    assert line.endswith("The metric is ROC-AUC; --metric accuracy uses accuracy instead.")
     assert line in found.study.notes
     assert said.index(line) < said.index("runs done")  # before the first run
     guess = found.study.baselines[0]
@@ -180,4 +180,4 @@ def test_changed_code_of_a_metric_makes_new_runs(tmp_path):
         )
         found = ifmixup.compare("MUTAG", metric=f"{file}:price(higher_is_better=false)", **shared)
         assert len(engine.ran) == count
-    assert "price changed: 3 stored runs are of older code." in found.study.notes
+    assert "price changed: 3 stored runs were made by older code." in found.study.notes

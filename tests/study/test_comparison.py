@@ -168,7 +168,7 @@ def test_on_the_terminal():
         "drop_edge  76.0 ± 5.5   76.0  −0.3 [−4.9, +4.4]    too few runs",
         "Accuracy in %, differences in points.",
         "Each interval has the level of its step in Holm's correction, 95 % or more: it",
-        "leaves out zero where the Holm-adjusted p is below 0.05.",
+        "excludes zero where the Holm-adjusted p is below 0.05.",
         "MUTAG gcn drop_edge (holdout): 1 of 5 runs are missing or failed and are not in",
         "these numbers.",
     ]

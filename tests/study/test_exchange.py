@@ -138,7 +138,9 @@ def test_a_long_line_is_bounded(one, tmp_path, monkeypatch):
 def test_a_file_of_something_else_is_given_up(tmp_path):
     path = tmp_path / "other.jsonl"
     path.write_text("{}\n" * 5000)
-    with pytest.raises(StoreError, match=r"1000 bad lines and is given up. The first is line 1"):
+    with pytest.raises(
+        StoreError, match=r"1000 bad lines, so the import was stopped. The first is line 1"
+    ):
         imported(tmp_path / "two", path)
 
 

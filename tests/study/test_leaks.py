@@ -87,8 +87,8 @@ def test_the_same_graph_in_two_parts_is_counted():
     splits = as_splits({"train": [0, 1], "val": [2], "test": [3, 4, 5]}, data)
     (said,) = leaks(data, splits)
     assert said == (
-        "Leak: 2 of 3 test graphs (66.7 %, over one split) are also among the graphs to train or "
-        "validate on, as the same graph (by its Weisfeiler-Leman hash)."
+        "Leak: 2 of 3 test graphs (66.7 %, over one split) are also in the training or "
+        "validation part, as the same graph (by its Weisfeiler-Leman hash)."
     )
     assert leaks(data, as_splits({"train": [0, 4, 1, 5], "val": [2], "test": [3]}, data)) == []
     both = [{"train": [0, 1], "val": [2], "test": [4]}, {"train": [2], "val": [4, 1], "test": [5]}]
@@ -110,8 +110,8 @@ def test_the_same_molecule_however_it_is_written(molecules):
     split = {"train": list(range(8)), "val": [8, 9], "test": [10, 11, 12, 13]}
     splits = choose_splits(molecules, split)
     assert splits.notes == (
-        "Leak: 3 of 4 test graphs (75.0 %, over one split) are also among the graphs to train or "
-        "validate on, as the same molecule (by canonical SMILES).",
+        "Leak: 3 of 4 test graphs (75.0 %, over one split) are also in the training or "
+        "validation part, as the same molecule (by canonical SMILES).",
     )
 
 

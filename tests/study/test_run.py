@@ -141,11 +141,11 @@ def test_runs_of_older_code_are_counted(tmp_path):
         store.merge(map(stored, runs))
         assert changed_code(study, store) == []
         store.merge(stored(older(run)) for run in mine)
-        assert changed_code(study, store) == ["Net changed: 4 stored runs are of older code."]
+        assert changed_code(study, store) == ["Net changed: 4 stored runs were made by older code."]
         store.merge([stored(older(noisy[0], "method"))])
         assert changed_code(study, store) == [
-            "Net changed: 4 stored runs are of older code.",
-            "Noise changed: 1 stored run is of older code.",
+            "Net changed: 4 stored runs were made by older code.",
+            "Noise changed: 1 stored run was made by older code.",
         ]
 
 
@@ -158,7 +158,7 @@ def test_runs_of_other_data_or_classes_are_not_older_code(tmp_path):
         assert changed_code(study, store) == []
         # a variant has another name, but is the same class
         store.merge([stored(older(run, name="mine"))])
-        assert changed_code(study, store) == ["Net changed: 1 stored run is of older code."]
+        assert changed_code(study, store) == ["Net changed: 1 stored run was made by older code."]
 
 
 def test_ours_have_no_code_to_change(tmp_path):

@@ -45,7 +45,7 @@ def test_a_list_of_splits_that_overlap_is_repeats(tmp_path):
     other = {"train": [0, 1, 4], "val": [2], "test": [7, 6]}
     splits = load_splits(written(tmp_path / "s.json", [ONE, other]), dataset(4, 4), repeats=2)
     assert [(f.repeat, f.fold) for f in splits.folds] == [(0, 0), (1, 0), (2, 0), (3, 0)]
-    assert "share test graphs: they are read as repeats" in splits.notes[0]
+    assert "share test graphs, so they are treated as repeats" in splits.notes[0]
 
 
 def test_without_validation_a_tenth_of_the_training_graphs_validates(tmp_path):
@@ -55,7 +55,10 @@ def test_without_validation_a_tenth_of_the_training_graphs_validates(tmp_path):
     (fold,) = splits.folds
     assert len(fold.validation) == 3  # of 20 and 10
     assert sorted(fold.train + fold.validation) == list(range(30))
-    assert "a tenth of the training graphs, drawn with the seed 0, validates" in splits.notes[0]
+    assert (
+        "a tenth of the training graphs, drawn with the seed 0, is used for validation"
+        in splits.notes[0]
+    )
     few = {"train": [0], "test": [1]}
     with pytest.raises(InputError, match="too few to train on to take a tenth"):
         as_splits(few, data)
@@ -84,7 +87,7 @@ def test_a_file_counts_the_rows_of_the_source(tmp_path):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([], "is not a split: got .*Needed is"),
+        ([], "is not a split: got .*Expected"),
         (7, "is not a split: got 7"),
         ([7], "is not a split: got 7"),
         ({}, "'train' must be a list of at least one graph"),
@@ -158,7 +161,7 @@ def changed(index, **changes):
         (changed(None, folds=[3]), "entry 0 of 'folds' must be an object"),
         (changed(1, fold=-1), "entry 1 of 'folds': 'fold' must be a number from 0; got -1"),
         (changed(1, repeat=True), "entry 1 of 'folds': 'repeat' must be a number .* got True"),
-        (changed(1, fold=0), "repeat 0, fold 0 is there twice"),
+        (changed(1, fold=0), "repeat 0, fold 0 occurs twice"),
         (changed(1, test=[]), "repeat 0, fold 1: 'test' must be a list of at least one graph"),
         (changed(1, validation=None), "repeat 0, fold 1: 'validation' must be a list"),
         (changed(1, train=[0, 6]), "repeat 0, fold 1: 6 in 'train' is not a graph .* 0 to 5"),

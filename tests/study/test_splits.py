@@ -157,7 +157,7 @@ def test_an_own_split_without_validation():
 
 
 def test_own_splits_that_cannot_be_used():
-    with pytest.raises(InputError, match="tiny has no split of its own"):
+    with pytest.raises(InputError, match="tiny does not come with a split"):
         own_splits(dataset(4, 4))
     wrong = replace(dataset(4, 4), split=parts(train=[0, 1], validation=[1], test=[3]))
     with pytest.raises(InputError, match="graph 1 is in 'train' and in 'validation'"):

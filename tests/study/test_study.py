@@ -231,7 +231,7 @@ def test_a_file_that_cannot_be_trusted_is_refused_and_left_alone(tmp_path, text,
         with pytest.raises(StoreError, match=message) as error:
             use(tmp_path)
         assert str(path) in str(error.value)
-        assert "moved away" in str(error.value)
+        assert "Move the file away" in str(error.value)
         assert len(str(error.value)) < 1000
     assert path.read_text(encoding="latin-1") == text
 

@@ -69,7 +69,7 @@ def test_whole_folds_of_all_arms_in_turn(mutag, tmp_path):
     assert found.study.trials[0].folds == found.study.trials[1].folds
     assert (
         "The time limit of 1 min 10 s left out 2 of 5 folds for all models and methods. The same "
-        "command without it, or with it once more, goes on."
+        "command, with or without the limit, continues."
     ) in found.study.notes
     assert load_studies(tmp_path) == [found.study]
 

@@ -81,7 +81,7 @@ def remember(
                 if saved is not None:
                     saved.append(seconds)
                 return found
-            _warn(path, "it does not hold what its name says")
+            _warn(path, "its content does not match its name")
         began = time.perf_counter()
         found = compute()
         took = torch.tensor(time.perf_counter() - began, dtype=torch.float64, device="cpu")
@@ -204,9 +204,9 @@ def _write(path: Path, found: dict[str, Tensor]) -> None:
     except (OSError, RuntimeError) as error:  # torch raises RuntimeError on a full disk
         reason = str(error).strip().split("\n")[0]
         warnings.warn(
-            f"The cache folder {path.parent} cannot be written to: {reason}. The training goes on, "
-            f"but the next one has to compute the same again. Name another folder in the "
-            f"environment variable {VARIABLE}, or set it to {OFF}.",
+            f"The cache folder {path.parent} cannot be written to: {reason}. Training continues, "
+            f"but the next one has to compute this again. Set the environment variable {VARIABLE} "
+            f"to another folder, or to {OFF}.",
             stacklevel=2,
         )
 

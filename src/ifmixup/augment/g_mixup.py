@@ -213,8 +213,8 @@ class GMixup(Method):
         y = like.graphs.get("y")
         if y is None:
             raise InputError(
-                "g_mixup adds graphs with labels, but the graphs of this batch have no y. Give "
-                "them their classes, or leave out the method where there are none."
+                "g_mixup adds graphs with labels, but the graphs of this batch have no y. Add "
+                "their classes as y, or use another method."
             )
         first, second = (F.one_hot(c, y.size(1)).to(y.dtype) for c in (plan.first, plan.second))
         lam = plan.lam.to(y.dtype).view(-1, 1)

@@ -186,8 +186,8 @@ def _loss_and_saliency(
     layers = getattr(inner, "num_layers", None)
     if layers is None:
         raise ModelError(
-            f"{type(inner).__name__} has no num_layers, the number of its layers, which Graph "
-            f"Transplant needs to go on after the last one."
+            f"{type(inner).__name__} has no attribute num_layers, the number of its layers, which "
+            f"Graph Transplant needs."
         )
     with torch.enable_grad():
         if hasattr(inner, "encode_with_readouts"):

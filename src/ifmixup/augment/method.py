@@ -174,9 +174,9 @@ class Method(nn.Module):
         changed = self.change(together, self.draw(together))
         if changed.num_graphs != together.num_graphs:
             raise InputError(
-                f"{type(self).__name__}.change made {changed.num_graphs} graphs of "
-                f"{together.num_graphs}, but a method with per_graph = True makes one of each. Set "
-                f"per_graph = False."
+                f"{type(self).__name__}.change made {changed.num_graphs} graphs from "
+                f"{together.num_graphs}, but a method with per_graph = True makes one per graph. "
+                f"Set per_graph = False."
             )
         return split(changed, [batch.numel() for batch in batches])
 
@@ -192,7 +192,7 @@ class Method(nn.Module):
         """A new batch with changed graphs and label rows; in ``eval`` mode the batch itself."""
         if not isinstance(batch, Batch):
             raise InputTypeError(
-                f"Expected a PyG Batch, such as a DataLoader gives; got {type(batch).__name__}. "
+                f"Expected a PyG Batch, such as a DataLoader returns; got {type(batch).__name__}. "
                 f"Make one with Batch.from_data_list([...])."
             )
         if not self.training:

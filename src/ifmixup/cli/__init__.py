@@ -18,15 +18,15 @@ from typing import Any
 from ifmixup.errors import IfmixupError, unknown_name
 
 COMMANDS: dict[str, tuple[str, str]] = {
-    "datasets": ("ifmixup.cli.datasets", "Print what a dataset or a file of graphs holds."),
+    "datasets": ("ifmixup.cli.datasets", "Describe a dataset or a file of graphs."),
     "audit": ("ifmixup.cli.audit", "Check whether mixing is lossless on a dataset."),
     "show": ("ifmixup.cli.show", "Draw two graphs and the mixed graph."),
     "train": ("ifmixup.cli.train", "Train one model and save it."),
     "predict": ("ifmixup.cli.predict", "Predict the labels of graphs with a saved model."),
     "compare": ("ifmixup.cli.compare", "Compare models and methods on the same folds."),
-    "reproduce": ("ifmixup.cli.reproduce", "Run the experiments of the paper again."),
+    "reproduce": ("ifmixup.cli.reproduce", "Run the paper's experiments."),
     "runs": ("ifmixup.cli.runs", "List, export and import the runs of a study."),
-    "report": ("ifmixup.cli.report", "Write what studies found as one HTML file."),
+    "report": ("ifmixup.cli.report", "Write the results of studies as one HTML file."),
     "completion": ("ifmixup.cli.completion", "Print a completion script for bash or zsh."),
 }
 """By name: the module that has a function of this name, and what the command does."""

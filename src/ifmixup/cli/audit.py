@@ -53,10 +53,10 @@ def audit(
     lines = {
         "feature set linearly independent": "yes" if found.independent else "no",
         "pairs recovered exactly": f"{found.recovered:,} of {found.pairs:,}",
-        "sizes, edges and λ, features unread": f"{found.structures:,} of {found.pairs:,}",
+        "structure recovered without features": f"{found.structures:,} of {found.pairs:,}",
         "largest error of λ": f"{found.largest_error:.1e} ({known:,} pairs)",
-        "pairs of two identical graphs": f"{found.identical:,} (λ cannot be known)",
-        "mixtures that are a training graph": f"{found.coinciding:,}",
+        "pairs of two identical graphs": f"{found.identical:,} (λ is undetermined)",
+        "mixtures equal to a training graph": f"{found.coinciding:,}",
     }
     if found.continuous:
         lines["continuous feature columns"] = (
@@ -72,7 +72,7 @@ def audit(
         )
     if found.holds:
         more = " in these graphs" if found.continuous else ""
-        console.print(f"Lossless{more}: every mixed graph holds all of its pair.")
+        console.print(f"Lossless{more}: both graphs of every pair can be recovered.")
         return 0
     console.print("NOT lossless:")
     for reason in found.reasons[:_SHOWN]:
@@ -81,8 +81,7 @@ def audit(
         console.print(f"  and {len(found.reasons) - _SHOWN} more")
     if not found.independent and options.features != "element" and graphs.smiles is not None:
         console.print(
-            "Both graphs of a mixed one come back only where the rows of the features are linearly "
-            "independent. Of molecules --features element makes them so; the standard features "
-            "are read for accuracy."
+            "Both graphs can be recovered only if the feature rows are linearly independent. For "
+            "molecules, --features element makes them independent."
         )
     return 1

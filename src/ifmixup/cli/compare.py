@@ -105,8 +105,8 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
 
     for name in changes.keys() & signature(run_compare).parameters.keys():
         raise InputError(
-            f"ifmixup.compare has an argument {name!r} of its own. Rename the option of the class, "
-            f"or set it in a variant: 'Net({name}=...)'."
+            f"{name!r} is also an argument of ifmixup.compare. Rename the option of the class, or "
+            f"set it in a variant: 'Net({name}=...)'."
         )
     console = PlainConsole()
     dataset: Any = options.source
@@ -154,7 +154,7 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
             **changes,
         )
     except KeyboardInterrupt:
-        console.print("Stopped. What was finished is stored; the same command continues from it.")
+        console.print("Stopped. Finished runs are stored; the same command continues from there.")
         return 130
     if options.dry_run:
         return 0

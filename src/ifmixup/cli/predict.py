@@ -62,7 +62,10 @@ def predict(
         print(json_text.dumps(card, indent=1) if json else card_text(card))
         return 0
     if source is None:
-        raise InputError("Say what to predict: ifmixup predict MODEL SOURCE; or --describe.")
+        raise InputError(
+            "There is nothing to predict. Give a source, ifmixup predict MODEL SOURCE, or "
+            "--describe."
+        )
     from rich.progress import track
 
     from ifmixup.data.load import read_in_parts
@@ -97,7 +100,7 @@ def predict(
             return 130
     done = f"{count} rows predicted"
     if failed:
-        done = f"{count - failed} of {count} rows predicted; the column problem says why not all"
+        done = f"{count - failed} of {count} rows predicted; the column problem has the reasons"
     console.print(f"{done}." if output == "-" else f"{done}. Saved as {output}")
     return 0
 

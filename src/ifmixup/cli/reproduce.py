@@ -80,7 +80,7 @@ def reproduce(options: ReproduceOptions, class_options: Sequence[str] = ()) -> i
 
     names = (*EXPERIMENTS, "graph-size", "statistics", "all")
     if not options.experiments:
-        raise InputError(f"Which experiment? There are: {', '.join(names)}.")
+        raise InputError(f"Give at least one experiment: {', '.join(names)}.")
     for name in options.experiments:
         if name not in names:
             raise unknown_name("experiment", name, names)
@@ -151,7 +151,7 @@ def _run(found: Any, options: ReproduceOptions, console: PlainConsole) -> int:
     try:
         comparisons = reproduce(found, options.folder, engine, retry_failed=options.retry_failed)
     except KeyboardInterrupt:
-        console.print("Stopped. What was finished is stored; the same command continues from it.")
+        console.print("Stopped. Finished runs are stored; the same command continues from there.")
         return 130
     for comparison, asked in zip(comparisons, found.studies, strict=True):
         console.print(rich_table(comparison, asked))

@@ -117,7 +117,10 @@ def _print_chosen(study: Study, store: Store, console: PlainConsole) -> None:
     if not searched:
         return
     if len(keys) > _MOST_READ:
-        console.print("  What was chosen of its grid is in the report: ifmixup report FOLDER.")
+        console.print(
+            "  The settings that were chosen from its grid are in the report: ifmixup report "
+            "FOLDER."
+        )
         return
     from ifmixup.study.comparison import Comparison
 
@@ -168,7 +171,7 @@ def _print_folders(folders: Iterable[Path], console: PlainConsole) -> None:
             broken.append(str(error))
     print_table(["folder", "studies", "done", "failed"], rows, console, left=["folder"])
     for message in broken:
-        console.print(f"Broken: {printable(message, None)}")
+        console.print(f"Damaged: {printable(message, None)}")
 
 
 def _print_runs(rows: Sequence[Mapping[str, Any]], console: PlainConsole) -> None:
@@ -193,7 +196,7 @@ def _print_runs(rows: Sequence[Mapping[str, Any]], console: PlainConsole) -> Non
             run = " ".join(row[name] for name in _NAMES)
             console.print(
                 f"{printable(run, None)}, repeat {row['repeat']}, fold {row['fold']} failed: "
-                f"{printable(row['error'] or 'the reason is not known', None)}"
+                f"{printable(row['error'] or 'unknown reason', None)}"
             )
     total = sum(row["seconds"] or 0.0 for row in done)
     failed = len(rows) - len(done)

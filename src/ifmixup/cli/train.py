@@ -111,7 +111,9 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     if is_ours(metrics[0]):  # a model file names it
         data = replace(data, metric=metrics[0].name)
     if data.num_classes == 1:
-        raise InputError(f"All graphs of {data.name} are of one class: there is nothing to learn.")
+        raise InputError(
+            f"All graphs of {data.name} have the same class, so there is nothing to learn."
+        )
     start = starting_point(data, model, method, {**typed(options.settings), **changes})
     for component in (start.model, start.method):
         check_complete(component)
@@ -120,10 +122,10 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
         console.print(f"Note: {unread}")
     fold = _fold(options, data, console)
     if options.resume and not options.save.exists():
-        console.print(f"There is no {options.save} to continue from: starting at epoch 0.")
+        console.print(f"{options.save} does not exist; starting at epoch 0.")
     if options.save.exists() and not options.resume:
         raise InputError(
-            f"{options.save} exists already. Continue with --resume, or --save to another file."
+            f"{options.save} already exists. Continue with --resume, or --save to another file."
         )
 
     try:
@@ -152,7 +154,7 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
                 f"continues from there."
             )
         else:
-            console.print("Stopped before the first epoch was done: nothing is saved.")
+            console.print("Stopped before the end of the first epoch; nothing was saved.")
         return 130
     console.print(
         f"Trained {start.model.name} with {start.method.name} on {len(fold.train)} graphs of "
@@ -186,15 +188,15 @@ def _fold(options: TrainOptions, data: PackedDataset, console: PlainConsole) -> 
             return Fold(0, 0, **{part: tuple(index) for part, index in own.items()})
         if options.patience is not None:
             raise InputError(
-                "--patience needs validation graphs. Say which fold to leave out: --fold."
+                "--patience needs validation graphs. Choose the fold to hold out with --fold."
             )
         return Fold(0, 0, tuple(range(len(data))), (), ())
     splits = choose_splits(data, options.split or "random", folds=options.folds, seed=options.seed)
     folds = splits.folds
     if options.fold is None and len(folds) > 1:
         raise InputError(
-            f"--split {options.split} gives {len(folds)} folds. Say which one to leave out and "
-            f"test on: --fold 0; or make a single split: --folds 1."
+            f"--split {options.split} gives {len(folds)} folds. Choose the one to hold out and "
+            f"test on, such as --fold 0, or make a single split with --folds 1."
         )
     if options.fold is not None and not 0 <= options.fold < len(folds):
         raise InputError(f"--fold must be from 0 to {len(folds) - 1}; got {options.fold}.")

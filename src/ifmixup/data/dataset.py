@@ -111,8 +111,8 @@ class Skips:
         skipped = Skipped(line, short, reason, identifier)
         if self.strict:
             raise DatasetError(
-                f"{self.where}, {skipped}. Correct the line, or leave out strict (--strict) to "
-                "skip such lines."
+                f"{self.where}, {skipped}. Correct the line, or load without strict (--strict) to "
+                f"skip it."
             )
         self.lines.append(skipped)
 

@@ -119,7 +119,7 @@ class FeatureEncoder:
         if unseen:
             shown = [f"{name} {kind!r} ({count}x)" for (name, kind), count in unseen.most_common()]
             warnings.warn(
-                f"{len(unseen)} categories were not there when the encoder was learned and became "
+                f"{len(unseen)} categories are not in the training data and were encoded as "
                 f"zeros: {listed(shown)}. Predictions for these graphs are less certain.",
                 stacklevel=2,
             )

@@ -122,7 +122,7 @@ def _node_link(content: bytes) -> Any:
     for index, node in enumerate(values["nodes"]):
         key = _key(node, "id", f"node {index}")
         if key in graph:
-            raise NoGraphError(f"node {key!r} is there twice")
+            raise NoGraphError(f"node {key!r} occurs twice")
         graph.add_node(key)
         graph.nodes[key].update(node)
         del graph.nodes[key]["id"]
@@ -161,7 +161,7 @@ def _labels(
             raise DatasetError(f"{path}, line {row.line}: {row.problem}.")
         name = row.cells[0].strip()
         if name in known:
-            raise DatasetError(f"{path}, line {row.line}: {name!r} is there twice.")
+            raise DatasetError(f"{path}, line {row.line}: {name!r} occurs twice.")
         known[name] = row.cells[1:]
     nothing = [""] * len(columns)
     cells = []

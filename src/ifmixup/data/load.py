@@ -131,8 +131,8 @@ def load(
         check_features(features)
         if not in_memory and table is None:
             raise InputError(
-                f"features={features!r} is for molecules in a table or as SMILES; the features of "
-                "other graphs are their own."
+                f"features={features!r} is for molecules in a table or as SMILES; other graphs "
+                f"have their own features."
             )
     own = label if label is None or isinstance(label, str) else "label"
     kept = (columns,) if isinstance(columns, str) else tuple(columns)
@@ -257,8 +257,8 @@ def _loaded(dataset: GraphDataset, options: LoadOptions) -> GraphDataset:
     for option, value in given.items():
         if value is not None:
             raise InputError(
-                f"{dataset.name} is loaded already, so {option}={value!r} comes too late. Load "
-                f"its source with {option}=."
+                f"{dataset.name} has already been loaded, so {option}={value!r} has no effect. "
+                f"Load its source with {option}=."
             )
     for column in options.columns:
         if column not in dataset.rows.columns:

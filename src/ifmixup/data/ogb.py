@@ -56,8 +56,9 @@ def read_ogb(name: str, root: PathLike | None, options: LoadOptions) -> RawGraph
     metric = facts["eval metric"]
     if options.metric is None and metric not in _METRICS:
         warnings.warn(
-            f"OGB judges {name} by {metric.upper()}, which ifmixup does not have; the usual metric "
-            "of the task is used instead. Do not compare it with OGB's leaderboard.",
+            f"OGB evaluates {name} by {metric.upper()}, which ifmixup does not support; the "
+            f"default metric of the task is used instead. Do not compare it with OGB's "
+            f"leaderboard.",
             stacklevel=3,
         )
     return RawGraphs(

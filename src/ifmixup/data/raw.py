@@ -97,8 +97,8 @@ def _check(graph: Data, where: str, weighted: bool) -> None:
     check_edge_index(edges, int(graph.num_nodes or 0), where=where, error=DatasetError)
     if weighted and weight is None and edges.size(1):
         raise DatasetError(
-            f"{where} has no edge_weight, but others have. Give it to all graphs or to none; an "
-            "edge without one has the weight 1."
+            f"{where} has no edge_weight, but other graphs do. Give it to all graphs or to none; "
+            f"an edge without one has the weight 1."
         )
     if weighted:
         weight = torch.empty(0, device=edges.device) if weight is None else weight

@@ -90,7 +90,7 @@ def describe(dataset: GraphDataset) -> list[tuple[str, str]]:
         ("edges", f"{edges}, each direction counted"),
         ("node features", _columns(dataset.num_features, encoder.nodes)),
         ("edge features", _columns(dataset.num_edge_features, encoder.edges)),
-        ("task", f"{dataset.task}, judged by {dataset.metric}"),
+        ("task", f"{dataset.task}, evaluated by {dataset.metric}"),
         _targets(dataset),
         ("independent", f"{independent}, {len(values):,} different feature rows"),
     ]
@@ -135,11 +135,11 @@ def _targets(dataset: GraphDataset) -> tuple[str, str]:
     for name, column in zip(names, y.t(), strict=True):
         known = column[~column.isnan()]
         if not len(known):
-            shown.append(f"{name} (nothing known)")
+            shown.append(f"{name} (all missing)")
         elif dataset.task == "labels":
             shown.append(f"{name} ({int(known.sum()):,} of {len(known):,} yes)")
         else:
             shown.append(f"{name} ({float(known.min()):g} to {float(known.max()):g})")
     missing = int(y.isnan().sum())
-    more = f"; {missing:,} not known" if missing else ""
+    more = f"; {missing:,} missing" if missing else ""
     return "targets", f"{y.size(1)}: {listed(shown, _MOST)}{more}"

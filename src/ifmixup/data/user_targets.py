@@ -36,8 +36,8 @@ def _own(graphs: Sequence[Data]) -> list[Any]:
     for index, graph in enumerate(graphs):
         if graph.get("y") is None:
             raise InputError(
-                f"y was not given, and graph {index} has none of its own. An estimator requires y "
-                "to be passed, but the target y is None."
+                f"y was not given, and graph {index} has no y. An estimator requires y to be "
+                f"passed, but the target y is None."
             )
     return [graph.y for graph in graphs]
 

@@ -95,8 +95,8 @@ class Classifier(nn.Module):
         if edge_weight is not None and not self.supports_edge_weight and not self._warned:
             self._warned = True
             warnings.warn(
-                f"{type(self.encoder).__name__} does not read edge weights: mixed edges count as "
-                f"whole ones. ifmixup.check_model says what to change.",
+                f"{type(self.encoder).__name__} does not read edge weights: mixed edges count "
+                f"fully. ifmixup.check_model tells you what to change.",
                 stacklevel=2,
             )
         given: dict[str, Any] = {

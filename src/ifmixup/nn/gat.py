@@ -200,8 +200,8 @@ class _AttentionModel(GraphModel):
     ) -> None:
         if heads < 1 or hidden_channels % heads != 0:
             raise InputError(
-                f"hidden_channels={hidden_channels} cannot be shared out among heads={heads}. "
-                "Choose heads that divide hidden_channels."
+                f"hidden_channels={hidden_channels} is not divisible by heads={heads}. Choose "
+                f"heads that divide hidden_channels."
             )
         self.heads = heads  # of the layers, which the base makes
         sizes = in_channels, hidden_channels, num_layers, out_channels

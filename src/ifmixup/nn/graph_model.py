@@ -171,9 +171,9 @@ class GraphModel(nn.Module, ABC):
             if given not in allowed:
                 raise unknown_name(kind, given, allowed)
         if num_layers < 1:
-            raise InputError(f"num_layers is {num_layers}, but a model needs at least 1 layer.")
+            raise InputError(f"num_layers must be at least 1; got {num_layers}.")
         if not 0 <= dropout <= 1:
-            raise InputError(f"dropout is {dropout}, but it is a share: from 0 to 1.")
+            raise InputError(f"dropout must be in [0, 1]; got {dropout}.")
 
         self.readout, self.norm, self.jk = readout, norm, jk
         self.in_channels, self.hidden_channels = in_channels, hidden_channels

@@ -190,8 +190,8 @@ def find_call(model: nn.Module, batch: Data, advice: str) -> tuple[Call, str]:
             source["edge_attr"] = "edge_weight"
         else:
             raise ModelError(
-                f"The model takes no edge_weight: {shown}. {advice} If the weights go "
-                f"in under another name, say how: {CALL_HINT}"
+                f"The model does not take edge_weight: {shown}. {advice} If its parameter has "
+                f"another name, pass the call: {CALL_HINT}"
             )
     missing = [name for name, key in source.items() if batch.get(key) is None]
     if missing and missing != ["batch"]:
@@ -257,7 +257,7 @@ def check_edges(
         num_edges = edge_index.num_edges
         if edge_index.num_nodes != x.size(0):
             raise InputError(
-                f"The Neighbours are of {edge_index.num_nodes} nodes, but x has {x.size(0)} rows."
+                f"The Neighbours have {edge_index.num_nodes} nodes, but x has {x.size(0)} rows."
             )
     elif not isinstance(edge_index, Tensor) or edge_index.layout != torch.strided:
         raise InputError(

@@ -98,8 +98,8 @@ def measured_sentence(card: dict[str, Any]) -> str:
     measured = card["measured"]
     if measured is None:
         return (
-            "Not measured: nothing was held out, so how well this model does on other graphs is "
-            "not known. Train with --fold to hold a part out, or run ifmixup compare."
+            "Not measured: nothing was held out, so its performance on other graphs is unknown. "
+            "Hold out a fold with --fold, or run ifmixup compare."
         )
     title = title_of(measured.get("metric", card["metric"]))
     told = f"{title} {measured['value']:.3f} on {measured['graphs']} graphs"
@@ -108,9 +108,9 @@ def measured_sentence(card: dict[str, Any]) -> str:
         told += f" (95 % interval {low:.3f} to {high:.3f})"
     if measured["part"] == "validation":
         return (
-            f"{told} that were not trained on but chose the epoch: on others expect somewhat worse."
+            f"{told} that were held out but chose the epoch: expect somewhat worse on new graphs."
         )
-    return f"{told} that were not trained on and chose nothing."
+    return f"{told} that were held out and chose nothing."
 
 
 def _measured(file: ModelFile) -> dict[str, Any] | None:

@@ -74,16 +74,16 @@ class ModelFile:
             except ComponentError as error:
                 target = printable(spec.target)
                 raise ComponentError(
-                    f"its model is {printable(spec.class_name)} of your own code, which a model "
-                    f"file does not hold. Name the class: --model {target} for ifmixup predict, "
-                    f"model={target!r} or the class itself for Predictor.load."
+                    f"its model is {printable(spec.class_name)} from your own code, which a model "
+                    f"file does not contain. Name the class: --model {target} for ifmixup "
+                    f"predict, model={target!r} or the class itself for Predictor.load."
                 ) from error
             return _with_options(spec, cls)
         found = resolve("model", given)
         if found.spec.identity[::2] != spec.identity[::2]:  # the name of the class and its code
             warnings.warn(
-                f"{self.path} was trained with {_named(spec)}; {_named(found.spec)} is other code "
-                f"than that. Its weights are used if they fit.",
+                f"{self.path} was trained with {_named(spec)}; {_named(found.spec)} has different "
+                f"code. The weights are used if they fit.",
                 stacklevel=4,
             )
         found = found.with_options(**dict(spec.options))

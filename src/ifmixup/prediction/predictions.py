@@ -96,7 +96,7 @@ def save_predictions(
             clash = [f"{a} ({b})" for a, b in zip(added, usual, strict=True) if a != b]
             if clash:
                 warnings.warn(
-                    f"The table has columns with the names of ours, which are called otherwise: "
+                    f"The table already has some of our columns, so ours are renamed: "
                     f"{listed(clash)}.",
                     stacklevel=1,
                 )

@@ -188,7 +188,7 @@ class Predictor:
                 unknown = int((graph.x[:, start : start + column.width] == 0).all(1).sum())
                 if unknown:
                     nodes = "1 node" if unknown == 1 else f"{unknown} nodes"
-                    doubts.append(f"{nodes} of an unknown {column.name}")
+                    doubts.append(f"{nodes} with an unknown {column.name}")
             start += column.width
         return f"{' and '.join(doubts)}: not in the training data" if doubts else None
 
@@ -209,8 +209,8 @@ class Predictor:
         if mine == theirs or (mine is None and not any(theirs)):
             return
         raise InputError(
-            "These graphs were encoded by themselves, not like the model's training graphs. "
-            "Load them with encoder=predictor.encoder, or give graphs that are not encoded. "
+            f"These graphs have their own encoding, not that of the model's training graphs. Load "
+            f"them with encoder=predictor.encoder, or give graphs that are not encoded. "
             f"{self.trained_on()}"
         )
 
@@ -256,7 +256,7 @@ class Predictor:
         told = f"It was trained on {self.data['name']}, with {self.data['num_features']} features"
         if self.encoder is not None:
             told += f" ({listed(self.encoder.feature_names)})"
-        return f"{printable(told, 500)}. Prepare these graphs as those were."
+        return f"{printable(told, 500)}. Prepare these graphs in the same way."
 
 
 def _batches(graphs: Iterable[Data], size: int) -> Iterator[list[Data]]:

@@ -109,7 +109,7 @@ def paired_dots(shown: ShownStudy) -> Section | None:
     about = (
         "Each dot is a fold. The diamond is the mean, its line the interval of the corrected "
         "t-test, of 95 % or more: the level of its step in Holm's correction for the number of "
-        "differences. It leaves out zero where the verdict is helps or hurts."
+        "differences. It excludes zero where the verdict is helps or hurts."
     )
     return _section(shown, "paired", "Fold by fold", about, panels)
 

@@ -142,7 +142,7 @@ def _recovered(a: Data, b: Data, lam: float) -> tuple[str, str | None]:
     except RecoveryError as error:
         return f"Recovered: nothing. {error}", None
     if found.lam is None:
-        return "Recovered: one graph. The other has no part in this mix.", None
+        return "Recovered: one graph. The other has weight 0.", None
     pairs = [(graph, *known) for graph in (found.a, found.b) for known in (("A", a), ("B", b))]
     names = "".join(name for graph, name, known in pairs if _same(graph, known))
     told = (

@@ -199,8 +199,8 @@ def _unknown(folder: str, store: Store) -> list[str]:
     }
     listed = "; ".join(f"{kind} {', '.join(sorted(each))}" for kind, each in names.items())
     return [
-        f"{folder} has {len(specs)} runs ({listed}) and no study.json. Which study they belong to, "
-        f"and what is compared with what, is not known: no numbers are shown.",
+        f"{folder} has {len(specs)} runs ({listed}) and no study.json. Which study they belong "
+        f"to, and what is compared with what, is unknown, so no numbers are shown.",
         f"ifmixup runs {folder} lists the runs and exports them. The ifmixup compare or ifmixup "
         f"reproduce command that made them, given again with --folder {folder}, uses the stored "
         f"runs and writes study.json.",

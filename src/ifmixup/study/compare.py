@@ -142,12 +142,12 @@ def compare(
         check_name(name)
     known_name("search", search, SEARCHES)
     if search == "halving" and grid is None:
-        raise InputError("A search needs a grid to search: give grid='paper', or one of your own.")
+        raise InputError("A search needs a grid: give grid='paper' or your own.")
     if engine is not None and workers is not None:
         raise InputError("Give either engine or workers: an engine has its own number of workers.")
     limit = None if time_limit is None else as_seconds(time_limit)
     if limit is not None and search == "halving":
-        raise InputError("A time limit goes with search='grid': halving has rounds of its own.")
+        raise InputError("A time limit needs search='grid'; it does not work with halving.")
     began = time.monotonic()
     engine = engine or LocalEngine(workers)
     if isinstance(dataset, PackedDataset):
@@ -268,7 +268,9 @@ def plan(
         if not several:
             raise InputError(f"There is nothing to compare: give at least one of {what}.")
     if data.num_classes == 1:
-        raise InputError(f"All graphs of {data.name} are of one class: there is nothing to learn.")
+        raise InputError(
+            f"All graphs of {data.name} have the same class, so there is nothing to learn."
+        )
     for protocol in chosen:
         needs_validation(protocol)  # says which there are
     changes, grid = changes or {}, grid or {}
@@ -322,9 +324,9 @@ def metric_notes(data: PackedDataset, metric: str) -> list[str]:
     if share <= IMBALANCED or metric != data.metric or metric == "accuracy":
         return []
     return [
-        f"{100 * share:.1f} % of the graphs of {data.name} are of one class: guessing that class "
-        f"alone has this accuracy. The metric is {title_of(metric)}; --metric accuracy takes "
-        f"accuracy."
+        f"{100 * share:.1f} % of the graphs of {data.name} have the same class, so always "
+        f"predicting it has this accuracy. The metric is therefore {title_of(metric)}; --metric "
+        f"accuracy uses accuracy instead."
     ]
 
 
@@ -349,7 +351,7 @@ def _told(study: Study) -> str:
     metric, unit = study.metric, " in %" if is_fraction(study.metric) else ""
     means = [(each.name, each.mean(metric)) for each in study.baselines]
     told = ", ".join(f"{name} {metric_text(metric, value, value)}" for name, value in means)
-    return f"Without the graphs' structure: {told} ({title_of(metric)}{unit})."
+    return f"Baselines without graph structure: {told} ({title_of(metric)}{unit})."
 
 
 def _origin(origin: str, settings: Settings | None, changes: Mapping[str, Any]) -> str:
@@ -377,22 +379,22 @@ def _notes(
     if unread is not None:
         said.append(unread)
     if len(splits.folds) == 1:
-        said.append("One fold shows no spread: with repeats it is trained on several times.")
+        said.append("One fold has no spread; --repeats trains on it several times.")
     elif splits.are_one:
         said.append(
-            "All runs share one split of the graphs: intervals and p-values tell how much the "
-            "seed of the training matters, not what other test graphs would show."
+            "All runs share one split of the graphs: intervals and p-values show the effect of "
+            "the training seed, not of other test graphs."
         )
     elif splits.repeat_themselves:
         said.append(
-            "Repeats share their folds: they differ in the seed of the training, and tell nothing "
-            "of other ways to cut the graphs into folds."
+            "Repeats use the same folds and differ only in the training seed, so they do not show "
+            "the effect of other folds."
         )
     if data.continuous and any(getattr(m.cls, "weights_edges", False) for m in methods):
         said.append(
             f"{len(data.continuous)} of the {data.num_features} features "
             f"{'is' if len(data.continuous) == 1 else 'are'} continuous and standardised on the "
-            f"training graphs of each fold: recovering both graphs of a mixed one is then not "
+            f"training graphs of each fold, so recovering both graphs of a mixed graph is not "
             f"guaranteed."
         )
     return said

@@ -311,8 +311,8 @@ def notes(rows: Sequence[Row]) -> list[str]:
             said.append(f"{title}{' ' * bool(units)}{'; '.join(filter(None, (units, lower)))}.")
     if any(row.difference is not None for row in rows):
         said.append(
-            "Each interval has the level of its step in Holm's correction, 95 % or more: it leaves "
-            "out zero where the Holm-adjusted p is below 0.05."
+            "Each interval has the level of its step in Holm's correction, 95 % or more: it "
+            "excludes zero where the Holm-adjusted p is below 0.05."
         )
     if any(row.reading.optimistic for row in rows):
         said.append(f"* {OPTIMISTIC}")
@@ -327,7 +327,7 @@ def notes(rows: Sequence[Row]) -> list[str]:
         if row.reading.undefined:
             said.append(
                 f"{name}: on {len(row.reading.undefined)} folds the {title_of(row.metric)} is not "
-                f"defined, because all graphs are of one class there."
+                f"defined, because all graphs there have the same class."
             )
     return said
 
@@ -344,7 +344,7 @@ def _fits(rows: Sequence[Row]) -> list[str]:
         if (row.fit_seconds or 0) > (known.fit_seconds or 0):
             longest[row.trial.method] = row
     told = [f"{name} {_fit_text(row)}" for name, row in longest.items() if row.fit_seconds]
-    return [f"Fitted to the training graphs of a fold in: {', '.join(told)}."] if told else []
+    return [f"Time to fit on the training graphs of a fold: {', '.join(told)}."] if told else []
 
 
 def _protocol_note(study: Study, papers: bool) -> list[str]:

@@ -66,8 +66,8 @@ def import_runs(store: Store, path: Path) -> Imported:
                 failures.append(f"{where}: {error}")
                 if len(failures) >= MAX_FAILURES:
                     raise StoreError(
-                        f"{path} has {MAX_FAILURES} bad lines and is given up. "
-                        f"The first is {failures[0]}"
+                        f"{path} has {MAX_FAILURES} bad lines, so the import was stopped. The "
+                        f"first is {failures[0]}"
                     ) from error
 
     records, added, count = good(), 0, 0

@@ -33,7 +33,7 @@ def molecules_of(data: PackedDataset) -> Iterator[Iterator[Any]]:
     """RDKit's molecules of the graphs, one by one; its messages to stderr are silent meanwhile."""
     if data.rows is None or data.rows.smiles is None:
         raise InputError(
-            f"{data.name} has no SMILES, so its scaffolds are not known. Use a table of molecules, "
+            f"{data.name} has no SMILES, so its scaffolds are unknown. Use a table of molecules, "
             f"or --split group:COLUMN (split='group:COLUMN')."
         )
     chem = import_extra("rdkit.Chem", "chem")
@@ -111,9 +111,9 @@ def column_splits(data: PackedDataset, column: str, *, repeats: int = 1, seed: i
         name = cell.strip().lower()
         if name and name not in NAMES:
             raise InputError(
-                f"{short(cell)} in the column {column!r} (graph {index}) is not a part. Allowed "
-                f"are {', '.join(NAMES)}, or nothing for a graph that is not used. Whole groups: "
-                f"group:{column}."
+                f"{short(cell)} in the column {column!r} (graph {index}) is not a part of a "
+                f"split. Allowed are {', '.join(NAMES)}, or nothing for a graph that is not used. "
+                f"For whole groups, use group:{column}."
             )
         if name:
             parts[NAMES[name]].append(index)

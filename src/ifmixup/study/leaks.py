@@ -43,7 +43,7 @@ def leaks(data: PackedDataset, splits: Splits) -> list[str]:
     where = "one split" if len(folds) == 1 else f"{len(folds)} folds"
     return [
         f"Leak: {counts[0]} of {counts[1]} test graphs ({100 * counts[0] / counts[1]:.1f} %, over "
-        f"{where}) are also among the graphs to train or validate on, as the same {what}."
+        f"{where}) are also in the training or validation part, as the same {what}."
     ]
 
 

@@ -102,7 +102,7 @@ def leave_out(study: Study, data: Mapping[str, PackedDataset], optional: Collect
                 check_study(replace(study, trials=(trial,)), data)
         except IfmixupError as error:
             why = str(error).split(". ")[0].rstrip(".")
-            notes[f"{trial.method} is left out with {trial.model}: {why}."] = None
+            notes[f"{trial.method} is skipped for {trial.model}: {why}."] = None
         else:
             kept.append(trial)
     return replace(study, trials=tuple(kept), notes=tuple(notes))
@@ -127,6 +127,6 @@ def changed_code(study: Study, store: Store) -> list[str]:
                 if spec.class_name in names and spec.source not in sources:
                     older[spec.class_name] += 1
     return [
-        f"{name} changed: {count} stored run{'s are' if count > 1 else ' is'} of older code."
+        f"{name} changed: {count} stored run{'s were' if count > 1 else ' was'} made by older code."
         for name, count in older.items()
     ]

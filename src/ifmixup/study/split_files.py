@@ -29,7 +29,7 @@ NAMES = {
 """The parts, by what users call them."""
 
 _FORMS = (
-    'Needed is {"train": [...], "val": [...], "test": [...]}, a list of such objects, or a '
+    'Expected {"train": [...], "val": [...], "test": [...]}, a list of such objects, or a '
     "splits-*.json that ifmixup wrote."
 )
 
@@ -159,7 +159,7 @@ def _ours(values: Mapping[str, Any], data: PackedDataset, source: str, repeats: 
         pair = fold["repeat"], fold["fold"]
         name = f"{source}, repeat {pair[0]}, fold {pair[1]}"
         if pair in folds:
-            raise InputError(f"{name} is there twice. Number the folds of a repeat 0, 1, 2 ...")
+            raise InputError(f"{name} occurs twice. Number the folds of a repeat 0, 1, 2 ...")
         if not fold.get("validation"):
             raise InputError(f"{name}: 'validation' must be a list of at least one graph.")
         parts = check_parts(fold, len(data), name)

@@ -137,7 +137,7 @@ def own_splits(data: PackedDataset, *, repeats: int = 1, seed: int = 0) -> Split
         seed: Decides which tenth of the training graphs validates, where the split does not say.
     """
     if data.split is None:
-        raise InputError(f"{data.name} has no split of its own. Use make_splits.")
+        raise InputError(f"{data.name} does not come with a split. Use make_splits.")
     parts = {part: index.tolist() for part, index in data.split.items()}
     return given_splits(data, [parts], f"The split of {data.name}", repeats=repeats, seed=seed)
 
@@ -193,12 +193,12 @@ def given_splits(
     if drawn:
         notes.append(
             f"{source} has no validation graphs: a tenth of the training graphs, drawn with the "
-            f"seed {seed}, validates."
+            f"seed {seed}, is used for validation."
         )
     if overlap:
         notes.append(
-            f"The {len(made)} splits of {source} share test graphs: they are read as repeats, not "
-            f"as folds of one cross-validation."
+            f"The {len(made)} splits of {source} share test graphs, so they are treated as "
+            f"repeats, not as folds of one cross-validation."
         )
     numbered = [fold_of(i * overlap, i * (not overlap), *parts) for i, parts in enumerate(made)]
     return Splits(

@@ -324,23 +324,23 @@ def _what_to_do(path: Path, error: Exception) -> str:
     text = str(error)
     if "full" in text or _is_full(path, error):
         return (
-            "the disk is full. What was finished is kept. Free some space and give the same "
-            "command again: it goes on where it stopped."
+            "the disk is full. What was finished is kept. Free some space and run the same "
+            "command again: it continues where it stopped."
         )
     if "locked" in text:
         return (
-            f"another process has held it for more than {BUSY_SECONDS:.0f} s. "
-            "Give the same command again when that is done."
+            f"another process has held it for more than {BUSY_SECONDS:.0f} s. Run the same "
+            f"command again when it is done."
         )
     if "I/O" in text:
         return f"{text}. The disk may be full, over its quota or broken; what was finished is kept."
     if "readonly" in text and path.with_name(f"{path.name}-journal").exists():
         return (
-            "a process was killed while it wrote. Give the command that writes here once more: it "
-            "undoes what was half written."
+            "a process was killed while it wrote. Run the command that writes to this folder "
+            "again: it undoes the unfinished write."
         )
     if "malformed" in text or "not a database" in text:
-        return f"the file is damaged ({text}). Bring back a copy, or move it away to begin anew."
+        return f"the file is damaged ({text}). Restore a copy, or move it away to start again."
     return f"cannot be used ({text})."
 
 

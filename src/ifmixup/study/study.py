@@ -320,8 +320,8 @@ def load_studies(folder: Path) -> list[Study]:
         return []
     except (OSError, ValueError, RecursionError, TypeError) as error:
         raise StoreError(
-            f"{path} cannot be read: {error}. Give the command that made the study again: it goes "
-            f"on from the stored runs, and writes the file anew once this one is moved away."
+            f"{path} cannot be read: {error}. Move the file away and run the command that made "
+            f"the study again: it continues from the stored runs and writes a new file."
         ) from error
 
 

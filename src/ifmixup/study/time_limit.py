@@ -124,7 +124,7 @@ def run_within(
     if left:
         note = (
             f"The time limit of {duration(limit)} left out {len(left)} of {len(pairs)} folds for "
-            f"all models and methods. The same command without it, or with it once more, goes on."
+            f"all models and methods. The same command, with or without the limit, continues."
         )
         study = replace(study, notes=(*study.notes, note))
     study = _restricted(study, complete)
@@ -170,6 +170,6 @@ def _too_short(
         )
     return TrainingError(
         f"The time limit of {duration(limit)} ended before one fold of all models and methods was "
-        f"complete. {there} of {len(study.keys)} runs are stored; the same command goes on from "
+        f"complete. {there} of {len(study.keys)} runs are stored; the same command continues from "
         f"them. {cure}"
     )

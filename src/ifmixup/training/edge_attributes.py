@@ -29,8 +29,9 @@ def with_edge_attr(settings: Settings, model: ClassSpec, data: PackedDataset) ->
         raise InputError(f"{data.name} has no edge attributes to use (use_edge_attr).")
     if not asks:
         raise InputError(
-            f"The model {model.name!r} does not read edge attributes (use_edge_attr). Of ours gin "
-            f"does; one of your own names edge_attr in its forward. Or leave use_edge_attr out."
+            f"The model {model.name!r} does not read edge attributes (use_edge_attr). gin does, "
+            f"and so does your own model if its forward has a parameter edge_attr. Or remove "
+            f"use_edge_attr."
         )
     return settings
 

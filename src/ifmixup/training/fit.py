@@ -188,7 +188,7 @@ def _check_same(path: Path, stored: dict[str, Any], wanted: dict[str, Any]) -> N
             old, new = _identity(old), _identity(new)
         if old == new:
             continue
-        problem = f"is of another training: {name} was {old}, is {new}"
+        problem = f"belongs to another training: {name} was {old}, is {new}"
         if isinstance(old, dict) and isinstance(new, dict):
             differ = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
             changes = ", ".join(f"{key} was {old.get(key)}, is {new.get(key)}" for key in differ)

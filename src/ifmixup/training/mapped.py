@@ -77,7 +77,7 @@ def pack_stream(
     if target.suffix != ENDING:
         raise InputError(f"The folder of a packed dataset ends in {ENDING}; got {target.name!r}.")
     if target.exists():
-        raise InputError(f"{target} is there already. Remove it, or choose another folder.")
+        raise InputError(f"{target} already exists. Remove it, or choose another folder.")
     unfinished = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
     try:
         unfinished.mkdir(parents=True)
@@ -144,7 +144,7 @@ def _write(
                 task = first.task
                 _check_alike(first, part)
             except InputError as error:
-                raise InputError(f"Of the graphs from number {count} on: {error}") from error
+                raise InputError(f"In the graphs from index {count} on: {error}") from error
             columns.update(part.continuous)
             outputs = max(outputs, part.num_outputs)
             for i, found in enumerate((part.without_edge_attr(), part)):

@@ -100,7 +100,7 @@ def resolve_metrics(given: Any, data: PackedDataset) -> list[ClassSpec]:
         spec = _resolve(each, data.task)
         if found.setdefault(spec.name, spec) != spec:
             raise InputError(
-                f"Two metrics are called {spec.name!r}. Give one a name of its own: "
+                f"Two metrics are called {spec.name!r}. Give one of them another name: "
                 f"Metric('other', ...) or 'other={spec.target}'."
             )
     for spec in found.values():

@@ -132,5 +132,5 @@ def decided(
             shared[name] = value
         elif len(different) > 1:
             listed = ", ".join(f"{who} {value}" for who, value in by_owner.items())
-            said.append(f"Not the same for all, so not set below: {name} ({listed}).")
+            said.append(f"Not set below, because it differs: {name} ({listed}).")
     return shared, list(dict.fromkeys(said))

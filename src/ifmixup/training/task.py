@@ -58,7 +58,7 @@ def note_metric(name: str, higher_is_better: bool) -> None:
     """
     if name in TITLES or _OTHERS.setdefault(name, higher_is_better) != higher_is_better:
         raise InputError(
-            f"There is another metric called {name!r}. Give this one a name of its own, such as "
+            f"There is another metric called {name!r}. Give this one another name, such as "
             f"Metric('my_{name}', ...)."
         )
 

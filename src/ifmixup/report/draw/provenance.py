@@ -189,8 +189,8 @@ def _provenance(name: str, pair: Graphs, new: Graphs, mixes: bool, fitted: int) 
     share = new.nodes.get(_ORIGIN)
     if share is None:
         raise InputError(
-            f"{name} does not carry attributes of nodes along, so nobody knows where its nodes "
-            f"come from. Let change keep all of graphs.nodes."
+            f"{name} does not carry attributes of nodes along, so the origin of its nodes is "
+            f"unknown. Let change keep all of graphs.nodes."
         )
     sources: list[list[Edge]] = []
     touch = []

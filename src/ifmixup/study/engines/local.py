@@ -175,8 +175,8 @@ class Crew:
                 self.workers.remove(worker)
                 said = "\n".join(
                     [
-                        f"no epoch was finished in {self.engine.stuck_after:g} s (stuck_after), so "
-                        "its worker process was ended",
+                        f"no epoch was finished in {self.engine.stuck_after:g} s (stuck_after), "
+                        f"so its worker process was stopped",
                         *worker.last_words,
                     ]
                 )

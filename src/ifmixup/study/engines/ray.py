@@ -147,16 +147,14 @@ class RayEngine:
                 logging_level=logging.ERROR,
             )
         except (OSError, RuntimeError, ValueError) as error:
-            raise InputError(
-                f"There is no Ray cluster to be had at {address!r}: {error}"
-            ) from error
+            raise InputError(f"Cannot connect to a Ray cluster at {address!r}: {error}") from error
         try:
             there = ray.cluster_resources()
             for kind, need in self.needs.items():
                 # Other clusters may grow when they are asked to; this one cannot.
                 if address == "local" and need > there.get(kind, 0):
                     raise InputError(
-                        f"A run asks for {need:g} {kind}; there is {there.get(kind, 0):g} here."
+                        f"A run needs {need:g} {kind}; the cluster has {there.get(kind, 0):g}."
                     )
             yield
         finally:
