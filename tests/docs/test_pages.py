@@ -21,7 +21,7 @@ from ifmixup.config_files import read_config
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs/api").glob("*.md"))]
-NAMES = [*(path.relative_to(ROOT).as_posix() for path in PAGES), "README.md"]
+NAMES = [*(path.relative_to(ROOT).as_posix() for path in PAGES), "README.md", "CONTRIBUTING.md"]
 
 # Commands that do not run here, by how they begin, and why.
 NOT_RUN = {
@@ -111,6 +111,8 @@ def test_every_block_of_a_page_runs(name, workplace):
         elif block.output is not None:
             said = f"{where} prints:\n{out.getvalue()}\nbut the page says:\n{block.output}"
             assert matches(block.output, out.getvalue()), said
+    for test in [each for key, each in namespace.items() if key.startswith("test_")]:
+        test()
 
 
 def is_part(shown, path):
