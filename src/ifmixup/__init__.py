@@ -1,4 +1,4 @@
-"""ifmixup: mix pairs of graphs to regularise graph classifiers, and see whether it helps."""
+"""ifmixup: augment graphs by mixing pairs of them, and find out whether it helps."""
 
 from __future__ import annotations
 

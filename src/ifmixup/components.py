@@ -105,8 +105,9 @@ class Registry:
         self._options: dict[type, dict[str, Option]] = {}
 
     def register(self, name: str, **defaults: Plain) -> Callable[[C], C]:
-        """Class decorator: make a class known as ``name``, with ``defaults`` of options that have
-        none in the signature, or another one.
+        """Class decorator: register a class as ``name``.
+
+        ``defaults`` of options replace those of the signature.
         """
         _check_label(name, self.kind)
 
@@ -258,11 +259,11 @@ class Component:
 
 
 def with_options(component: Any, *, name: str | None = None, **options: Any) -> Component:
-    """A model or a method with other options, as a variant of its own in a study.
+    """A model or a method with other options, as a separate variant in a study.
 
     Args:
         component: A name such as ``"gin"`` or ``"ifmixup"``, a class, or ``"nets.py:Net"``.
-        name: What tables call it; by default the class's own name.
+        name: Name in tables; by default that of the class.
         **options: The options that differ from the defaults.
 
     Example:

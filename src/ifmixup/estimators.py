@@ -252,37 +252,36 @@ class GraphClassifier(_TakesGraphs, ClassifierMixin, GraphEstimator):
     It works wherever scikit-learn's classifiers do, such as in ``cross_val_score``,
     ``GridSearchCV`` and ``Pipeline``, and takes lists of PyG ``Data`` in place of a matrix.
 
-    Integer features are one-hot encoded over the categories that ``fit`` sees. On a CPU the same
-    ``random_state`` gives the same numbers. Sample weights are not supported: a mixed graph is made
-    of two samples, and its weight is not defined.
+    Integer features are one-hot encoded over the categories in ``fit``. On a CPU, the same
+    ``random_state`` gives the same numbers. Sample weights are not supported, because a mixed graph
+    is made of two samples.
 
     Args:
-        model: A name (``"gcn"``, ``"gin"``, ``"gat"``, ``"gatv2"``), a class of your own,
-            ``"nets.py:Net"``, or what :func:`ifmixup.with_options` gives.
-        method: What happens to the training graphs: a name such as ``"ifmixup"`` or ``"none"``, a
-            class of your own and so on.
-        epochs: This and the next ones, up to ``use_edge_attr``, are those of
-            :class:`~ifmixup.training.settings.Settings`. What is None is as recommended for
-            molecules, as in :func:`ifmixup.compare`, if the graphs are molecules made from SMILES;
-            else it is the default.
-        early_stopping: Whether to hold a part of the graphs out and to keep the weights of the
-            epoch that is best on them. The model is not trained on that part.
-        validation_fraction: The fraction that is held out for early stopping.
-        patience: Stop after so many epochs without a better one (early stopping).
-        metric: What chooses the epoch (early stopping): a name such as ``"f1_macro"`` or
-            ``"rmse"``, one of scikit-learn's scorers, or an :class:`ifmixup.Metric`; by default
-            accuracy, or MAE for values. Where one class holds more than 80 % of the graphs it is
-            ROC-AUC, of more than two classes balanced accuracy.
-        random_state: A number for the same result each time; None draws from NumPy's global state.
-        device: ``auto`` takes a GPU where there is one; or ``cpu``, ``cuda``, ``mps``.
+        model: A name (``"gcn"``, ``"gin"``, ``"gat"``, ``"gatv2"``), your own class,
+            ``"nets.py:Net"``, or a result of :func:`ifmixup.with_options`.
+        method: Augmentation of the training graphs: a name such as ``"ifmixup"`` or ``"none"``,
+            your own class, and so on.
+        epochs: This and the following ones, up to ``use_edge_attr``, are
+            :class:`~ifmixup.training.settings.Settings`. None is the default; for molecules made
+            from SMILES it is what is recommended for molecules, as in :func:`ifmixup.compare`.
+        early_stopping: Whether to hold out a part of the graphs and keep the weights of the best
+            epoch on them.
+        validation_fraction: Fraction that is held out for early stopping.
+        patience: Number of epochs without improvement after which training stops (early stopping).
+        metric: Metric that chooses the epoch (early stopping): a name such as ``"f1_macro"`` or
+            ``"rmse"``, a scorer of scikit-learn, or an :class:`ifmixup.Metric`. By default
+            accuracy, or MAE for values; if one class has more than 80 % of the graphs, ROC-AUC, or
+            balanced accuracy for more than two classes.
+        random_state: Seed, for reproducible results; None draws from NumPy's global state.
+        device: ``auto`` (a GPU if there is one), ``cpu``, ``cuda`` or ``mps``.
         progress: Whether to show a progress bar while fitting.
         **options: The options of the model as ``model__NAME`` and of the method as
             ``method__NAME``, such as ``model__num_layers=3`` or ``method__alpha=1.0``.
 
     Attributes:
         classes_: The classes, sorted; the columns of ``predict_proba`` are in this order.
-        n_features_in_: The width of ``x`` in the graphs that ``fit`` saw.
-        n_iter_: The number of epochs trained.
+        n_features_in_: Number of columns of ``x`` in the graphs passed to ``fit``.
+        n_iter_: Number of epochs trained.
         curves_: One value per epoch: ``train_loss``, and with early stopping
             ``validation_accuracy``, or what the metric is called, and ``validation_loss``.
         predictor_: The trained model, as a :class:`~ifmixup.prediction.predictor.Predictor`.
@@ -307,7 +306,7 @@ class GraphClassifier(_TakesGraphs, ClassifierMixin, GraphEstimator):
             y: The class of each graph, anything hashable; None takes the ``y`` of the graphs.
             split: Which graphs to train on and which choose the epoch, as for
                 :func:`ifmixup.compare`; test graphs are left out. ``"scaffold"`` and the like make
-                one split of 80/10/10. The indices are in ``split_`` afterwards.
+                one 80/10/10 split. The indices are in ``split_`` afterwards.
         """
         several = as_graphs(graphs)
         classes, numbers = number_classes(labels_of(several, y))

@@ -1,4 +1,4 @@
-"""Vectorised surgery on the graphs of a batch: no loop over graphs.
+"""Vectorised operations on the graphs of a batch, without a loop over graphs.
 
 A :class:`Graphs` is a batch by level: the attributes of nodes, of edges and of graphs, and where
 each graph begins. Surgery is then indexing, the same for every attribute of a level.

@@ -43,10 +43,10 @@ def mix(
 ) -> Data:
     """Mix two graphs: λ of ``a`` and 1 − λ of ``b``.
 
-    Node i of ``a`` meets node i of ``b``; the smaller graph is padded with dummy nodes. An edge of
-    both graphs has weight 1, of ``a`` alone λ, of ``b`` alone 1 − λ; at λ = 1 or 0 the other
-    graph has no edges in the mixture. The same holds for nodes and their ``node_weight``, but nodes
-    of weight 0 stay.
+    Node i of ``a`` is mixed with node i of ``b``; the smaller graph is padded with dummy nodes. An
+    edge of both graphs has weight 1, an edge only in ``a`` has λ, and an edge only in ``b`` has
+    1 − λ; edges of weight 0 are left out. Nodes have a ``node_weight`` in the same way, but nodes
+    of weight 0 are kept.
 
     Args:
         a: The first graph, with float features ``x`` ``[n_A, d]``. Its edges count once each, with

@@ -50,7 +50,7 @@ class ModelCheck:
 
 
 def check_model(model: nn.Module, batch: Data, *, call: Call | None = None) -> ModelCheck:
-    """See that the logits of a model change when the edge weights change; and the node weights.
+    """Check that the logits of a model change with the edge weights, and with the node weights.
 
     The model is called as its ``forward`` wants it: each parameter gets what the batch has under
     its name (``x``, ``edge_index``, ``edge_weight``, ``batch``, ...), a ``forward(data)`` with a

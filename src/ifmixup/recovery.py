@@ -47,20 +47,20 @@ class Recovery:
 def recover(mixed: Data, *, features: Tensor | None = None) -> Recovery:
     """Find λ and both graphs from a mixed graph alone.
 
-    Swapping the pair and λ with 1 − λ makes the same mixed graph: there are two answers (Lemma 1).
-    The one with λ > 0.5 is returned: ``a`` is the graph with the larger weight, which need not be
-    the one that was given to :func:`ifmixup.mix` first.
+    Swapping both graphs, and λ with 1 − λ, gives the same mixed graph, so there are two solutions
+    (Lemma 1). The one with λ > 0.5 is returned: ``a`` is the graph with the larger weight, which
+    may be the second argument of :func:`ifmixup.mix`.
 
     Args:
-        mixed: What :func:`ifmixup.mix` made of two graphs with unweighted edges and 0 < λ < 1, λ ≠
-            0.5. Its ``node_weight``, where it has it, tells dummy nodes from nodes; else nodes must
+        mixed: A result of :func:`ifmixup.mix` for two graphs with unweighted edges and 0 < λ < 1,
+            λ ≠ 0.5. Dummy nodes are found by its ``node_weight``; without one, all other nodes must
             have features other than zero.
         features: The feature set V ``[k, d]`` that node features are taken from, linearly
             independent. The default is the one-hot rows.
 
     Returns:
         λ and both graphs, without dummy nodes, in the order of nodes in which they were mixed:
-        their features and edges. Labels and edge attributes are not taken apart.
+        their features and edges. Labels and edge attributes are not recovered.
 
     Raises:
         RecoveryError: λ = 0.5, V is linearly dependent, or no pair could have made ``mixed``.

@@ -79,7 +79,7 @@ def test_an_error_is_in_its_own_units(error_studies):
     dots, mean = panel.series
     assert dots.x == pytest.approx([-0.10, -0.09, -0.11, -0.10, -0.10])
     assert mean.x == pytest.approx([-0.10])
-    assert panel.x_label == "MAE more than none (less is better)"
+    assert panel.x_label == "MAE more than none (lower is better)"
     labels = [panel.y_label for panel in learning_curves(own).grids[0].panels]
     assert labels == ["training loss", "test MAE", "test loss"]
     labels = [panel.x_label for panel in calibration(own).grids[0].panels]

@@ -1,4 +1,4 @@
-"""Methods: what happens to the training graphs. One file per method, found by itself."""
+"""Methods that augment the training graphs: one file per method, found automatically."""
 
 import importlib
 import pkgutil

@@ -33,13 +33,12 @@ _MADE_OF = {"plan": "draw", "augment": "change", "prepare": "change", "_prepare"
 
 @METHODS.register("none")
 class Method(nn.Module):
-    """A method changes the training graphs of a batch. This one, ``none``, leaves them alone.
+    """Base class of all methods; as the method ``none``, it does not change the graphs.
 
-    A method of your own derives from this class and overrides :meth:`draw`, which draws random
-    numbers, and :meth:`change`, which computes without chance; where it needs them also
-    :meth:`fit`, :meth:`start_epoch` and :meth:`loss`. These work on
-    :class:`~ifmixup.graphs.Graphs`. Calling the method, :meth:`plan` and :meth:`augment` do the
-    same for a PyG ``Batch``. The input is never changed::
+    Your own method derives from this class and overrides :meth:`draw`, which draws random numbers,
+    and :meth:`change`, which is deterministic; if needed, also :meth:`fit`, :meth:`start_epoch` and
+    :meth:`loss`. These work on :class:`~ifmixup.graphs.Graphs`. Calling the method, :meth:`plan`
+    and :meth:`augment` work on a PyG ``Batch``. The input is never changed::
 
         class Noise(Method):
             def __init__(self, num_classes=None, *, std: float = 0.1, generator=None):
@@ -114,11 +113,10 @@ class Method(nn.Module):
         """Estimate what the method needs from the training graphs; called once, before training.
 
         Args:
-            graphs: The training graphs of a fold and nothing else. In a loop of your own, a PyG
-                dataset or a list of ``Data``. A method that overrides this gets
-                :class:`~ifmixup.graphs.Graphs`; ``graphs.index`` has their indices in the dataset,
-                as the graphs of a batch have in a training.
-            seed: Seeds the estimation.
+            graphs: The training graphs of the fold. In your own loop, pass a PyG dataset or a list
+                of ``Data``. A method that overrides this gets :class:`~ifmixup.graphs.Graphs`;
+                ``graphs.index`` has their indices in the dataset, as in the batches of a training.
+            seed: Seed of the estimation.
 
         Returns:
             The method itself.
@@ -141,7 +139,7 @@ class Method(nn.Module):
     def loss(self, model: Any, graphs: Any, criterion: Criterion) -> Tensor:
         """The training loss of one batch: ``criterion`` of the logits of the changed graphs.
 
-        In a PyG loop of your own::
+        In your own PyG loop::
 
             loss = method.loss(net, batch, F.cross_entropy)
 
@@ -256,9 +254,9 @@ def create(
 
     Args:
         name: One of ``ifmixup.augment.names()``.
-        num_classes: The number of classes; None where labels are float rows.
+        num_classes: Number of classes; None if labels are float rows.
         generator: Random number generator; by default torch's global one.
-        **options: What the method's class takes, such as ``alpha`` or ``drop_ratio``.
+        **options: Options of the method, such as ``alpha`` or ``drop_ratio``.
     """
     cls = METHODS.get(name)
     checked = METHODS.check_options(cls, name, options)

@@ -34,7 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 _HELP = """\
 usage: ifmixup [-h] [--version] COMMAND ...
 
-Mix pairs of graphs to regularise graph classifiers, and see whether it helps.
+Augment graphs by mixing pairs of them, and find out whether it helps.
 
 commands:
 {commands}

@@ -70,7 +70,7 @@ def load(
     features: str | None = None,
     columns: str | Sequence[str] = (),
 ) -> GraphDataset:
-    """Load graphs from a source, whose kind is found out.
+    """Load graphs from a source; its kind is detected.
 
     ========================================  ====================================================
     source                                    what it is
@@ -100,19 +100,18 @@ def load(
     :mod:`ifmixup.data.table_cache`); other files are read each time.
 
     Args:
-        source: See above. A name may be in any case, and also ``IMDB-B`` or ``IMDB-M``.
-        root: A folder in which names are looked for first, and to download to.
-        smiles: The column of a table that holds SMILES.
-        label: The column of a table, or several separated by commas, that holds the labels; for
-            graphs the attribute that holds them; for a list of SMILES the labels themselves, one
-            (or one row) for each.
-        identifier: The column, or the attribute of graphs, that identifies a graph.
-        task: ``"classes"``, ``"labels"`` or ``"values"``; by default what the labels look like.
-        metric: How predictions are judged; by default the usual metric of the task.
-        strict: Stop at the first line that cannot be used instead of skipping it.
-        encoder: The encoder of the training graphs, at prediction.
-        labelled: Whether there are labels. Without, graphs have no ``y``.
-        features: What is read of molecules: ``"standard"`` (the default; see
+        source: See above. Names are not case-sensitive; ``IMDB-B`` and ``IMDB-M`` work too.
+        root: Folder in which to look for names first, and to download to.
+        smiles: Column of a table with the SMILES.
+        label: Column of a table with the labels, or several separated by commas; for graphs, the
+            attribute; for a list of SMILES, the labels themselves, one (or one row) per molecule.
+        identifier: Column, or attribute of graphs, that identifies a graph.
+        task: ``"classes"``, ``"labels"`` or ``"values"``; by default it follows from the labels.
+        metric: Metric of the predictions; by default that of the task.
+        strict: Whether to stop at the first line that cannot be read instead of skipping it.
+        encoder: The encoder of the training graphs, for prediction.
+        labelled: Whether there are labels; if not, graphs have no ``y``.
+        features: Features of molecules: ``"standard"`` (the default; see
             :func:`~ifmixup.data.smiles.smiles_reader`) or ``"element"``, with which mixing is
             lossless. With an ``encoder`` it is what the encoder was learned on.
         columns: Other columns of a table, or attributes of graphs, to keep in

@@ -28,8 +28,8 @@ class Statistics:
         mean_edges: The mean number of edges in a graph, both directions counted, as PyG does.
         features: The number of node features.
         classes: The number of classes.
-        independent_features: Whether the distinct node features are linearly independent; then a
-            mixed graph can be taken apart again (Lemma 2).
+        independent_features: Whether the distinct node features are linearly independent; then
+            both graphs of a mixed graph can be recovered (Lemma 2).
     """
 
     name: str

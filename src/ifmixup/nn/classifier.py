@@ -16,7 +16,7 @@ from ifmixup.nn.readout import READOUTS, ReadoutName
 
 
 class Classifier(nn.Module):
-    """A graph classifier from a model of nodes: the encoder, READOUT, dropout, a linear layer.
+    """A graph classifier from a node-level model: the encoder, READOUT, dropout, a linear layer.
 
     The encoder is a ready-made model of PyG (``torch_geometric.nn.GCN``, ``GraphSAGE``, ``PNA``), a
     ``torch_geometric.nn.Sequential``, or any module with ``forward(x, edge_index, ...)``. Of
@@ -26,7 +26,7 @@ class Classifier(nn.Module):
     and in every :class:`~ifmixup.nn.BatchNorm` inside the encoder.
 
     Args:
-        encoder: The model of nodes, ``[N, in_channels]`` to ``[N, hidden_channels]``.
+        encoder: The node-level model, ``[N, in_channels]`` to ``[N, hidden_channels]``.
         hidden_channels: The width of its result.
         out_channels: The number of classes ``C``.
         readout: ``"mean"``, ``"sum"`` or ``"max"`` over the nodes of a graph.

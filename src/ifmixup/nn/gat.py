@@ -123,17 +123,17 @@ class GATConv(_AttentionConv):
         \alpha_{ij} \propto e(i,j) \exp \left( \mathrm{LeakyReLU}(
         \mathbf{a}_t^\top W \mathbf{h}_i + \mathbf{a}_s^\top W \mathbf{h}_j) \right)
 
-    On weights of 1 it is :class:`torch_geometric.nn.GATConv`, with the same parameters. The
+    With weights of 1 it is :class:`torch_geometric.nn.GATConv`, with the same parameters. The
     self-loop has weight 1: one that the graph already has is replaced, whatever its weight.
 
-    A ``torch_geometric.nn.Sequential`` gives arguments by position only: there, write
+    A ``torch_geometric.nn.Sequential`` passes arguments by position only; there, write
     ``(conv.prepare, "x, edge_index, edge_weight -> edges"), (conv, "x, edges -> x")``.
 
     Args:
         in_channels: The width of ``x``, or -1 to read it off the first input.
         out_channels: The width of each head.
         heads: The number of heads.
-        concat: Whether heads stand side by side; otherwise they are averaged.
+        concat: Whether to concatenate the heads; otherwise they are averaged.
         negative_slope: The slope of the LeakyReLU.
         dropout: Dropout of the attention coefficients.
         bias: Whether to add :math:`\mathbf{b}`.
@@ -160,7 +160,7 @@ class GATv2Conv(_AttentionConv):
         \alpha_{ij} \propto e(i,j) \exp \left(
         \mathbf{a}^\top \mathrm{LeakyReLU}(W_t \mathbf{h}_i + W_s \mathbf{h}_j) \right)
 
-    Both maps have a bias. On weights of 1 it is :class:`torch_geometric.nn.GATv2Conv`, with the
+    Both maps have a bias. With weights of 1 it is :class:`torch_geometric.nn.GATv2Conv`, with the
     same parameters. Arguments and self-loops are those of :class:`GATConv`.
     """
 
@@ -214,10 +214,10 @@ class _AttentionModel(GraphModel):
 
 @MODELS.register("gat", hidden_channels=64, num_layers=5, dropout=0.5)
 class GAT(_AttentionModel):
-    """Graph attention that reads edge weights, in layers of :class:`GATConv`.
+    """Graph attention with edge weights: layers of :class:`GATConv`.
 
-    With weight 1 this is the ordinary layer; an edge of weight 0 counts as absent. The arguments
-    are those of :class:`GraphModel`, and one more.
+    With weights of 1 these are the ordinary layers; an edge of weight 0 counts as absent. The
+    arguments are those of :class:`GraphModel` and ``heads``.
 
     Args:
         heads: Number of attention heads. Together they have ``hidden_channels`` channels.

@@ -24,12 +24,12 @@ class GCNConv(WeightedConv):
         \quad \hat{d}_i = 1 + \sum_{j \in \mathcal{N}(i)} e(i, j)
 
     Parameters and results are those of :class:`torch_geometric.nn.GCNConv`, except that a self-loop
-    of the graph's own has weight 1 whatever it was given. The degree counts incoming edges.
+    of the graph has weight 1, whatever weight is given. The degree counts incoming edges.
 
     Args:
         in_channels: The width of ``x``, or -1 to read it off the first input.
         out_channels: The width of the result.
-        bias: Whether to add :math:`\mathbf{b}`; batch norm takes it away again.
+        bias: Whether to add :math:`\mathbf{b}`, which has no effect before batch norm.
 
     Example:
         >>> conv = GCNConv(3, 8)

@@ -125,7 +125,7 @@ class GraphModel(nn.Module, ABC):
     """A graph classifier that reads edge weights and node weights.
 
     Edges are directed as in PyG: messages flow from ``edge_index[0]`` to ``edge_index[1]``.
-    Weights must not be negative. An edge of weight 0 counts as absent, and one that stands twice
+    Weights must not be negative. An edge of weight 0 counts as absent, and a repeated edge
     counts with the sum of its weights. A node of weight 0 without edges is absent too: it counts
     neither in READOUT nor in batch norm.
 

@@ -71,7 +71,7 @@ def global_max_pool(
     node_weight: Tensor | None = None,
     scaled: bool = False,
 ) -> Tensor:
-    r"""The maximum over the nodes of each graph, averaged over who exists.
+    r"""The maximum over the nodes of each graph, averaged by node weight.
 
     .. math::
         \int_0^1 \max \{\mathbf{h}_i : w_i \ge t\} \, dt

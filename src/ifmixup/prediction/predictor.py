@@ -35,10 +35,9 @@ BATCH_SIZE = 256  # graphs
 
 
 class Predictor:
-    """A trained model with all that it needs to predict: its encoder, its scaling, its classes.
+    """A trained model with everything it needs to predict: encoder, scaling and classes.
 
-    Each graph is predicted for itself: up to rounding, the other graphs and their order make no
-    difference.
+    Each graph is predicted independently of the other graphs (up to rounding).
 
     Args:
         model: The trained model, on the CPU; any ``nn.Module`` that is called as ``model(x,
@@ -116,7 +115,7 @@ class Predictor:
         Args:
             graphs: A PyG dataset, a list of ``Data``, or an iterable of them; or molecules: a list
                 or a Series of SMILES, or a DataFrame with a column ``smiles``.
-            batch_size: How many graphs at once.
+            batch_size: Number of graphs per batch.
             device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
 
         Returns:

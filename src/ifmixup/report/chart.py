@@ -97,5 +97,5 @@ def axis(metric: str) -> str:
 
 def difference_axis(metric: str, other: str) -> str:
     """The label of an axis of differences to ``other``."""
-    way = "" if higher_is_better(metric) else " (less is better)"
+    way = "" if higher_is_better(metric) else " (lower is better)"
     return f"{difference_unit(metric)} more than {other}{way}"

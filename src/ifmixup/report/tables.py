@@ -50,7 +50,7 @@ def summary(studies: Studies) -> Section | None:
         return None
     head = [Entry("variant"), *(Entry(text, "number") for text in _SUMMARY)]
     parts: list[Html] = [element("p", _ABOUT, class_="about"), table(head, groups, "Summary")]
-    return Section("summary", "What was found", parts)
+    return Section("summary", "Summary", parts)
 
 
 def answer(shown: ShownStudy, title: str = "") -> Html:
@@ -156,7 +156,7 @@ def origin(studies: Studies) -> Section:
     if studies.command:
         code = element("pre", element("code", studies.command))
         parts += [element("h3", "Made with"), code]
-    return Section("origin", "What made these numbers", parts)
+    return Section("origin", "Origin of these numbers", parts)
 
 
 def _study_table(shown: ShownStudy) -> Html:

@@ -82,60 +82,60 @@ def compare(
 ) -> Comparison:
     """Train every model with every method on the same folds, and compare with ``none``.
 
-    Every run is stored as it ends and never run again: the same call after an interruption goes
-    on where it stopped.
+    Every run is stored when it ends and is not repeated: after an interruption, the same call
+    continues where it stopped.
 
     Args:
         dataset: What :func:`ifmixup.data.load` takes: a dataset's name, a file, a DataFrame or a
             list of SMILES, or graphs with targets ``y``: class numbers, rows of labels or rows of
             values. Or what :func:`ifmixup.pack_stream` wrote.
-        models: Names (``gcn``, ``gin``, ``gat``, ``gatv2``), classes of your own, ``"nets.py:Net"``
-            or what :func:`ifmixup.with_options` gives.
-        methods: Names of :func:`ifmixup.augment.names`, classes of your own and so on; each is
-            compared with ``none``, or with the first one where ``none`` is not among them. ``all``
-            stands for all names; those that do not work with a model or with these graphs are then
-            left out, and a note says why.
+        models: Names (``gcn``, ``gin``, ``gat``, ``gatv2``), your own classes, ``"nets.py:Net"``,
+            or results of :func:`ifmixup.with_options`.
+        methods: Names of :func:`ifmixup.augment.names`, your own classes, and so on. Each is
+            compared with ``none``, or with the first one if ``none`` is not among them. ``all``
+            means all names; those that do not work with a model or with these graphs are skipped
+            with a note.
         protocols: ``holdout`` (honest), ``paper`` (optimistic) and ``last``; ``paper`` and ``last``
             share their runs.
-        folds: How many folds; with 1, one split of 80 % to train, 10 % to validate, 10 % to test.
-        repeats: How many times the cross-validation is repeated with other folds. One split is
-            trained on so many times with other seeds.
-        seed: Seeds folds and runs.
+        folds: Number of folds; 1 is a single split into 80 % training, 10 % validation and 10 %
+            test graphs.
+        repeats: Number of cross-validations, each with new folds; with a single split, the number
+            of seeds.
+        seed: Seed of the folds and runs.
         split: ``"random"``, ``"scaffold"``, ``"group:COLUMN"``, ``"column:COLUMN"``, a JSON file,
-            or ``{"train": [...], "val": [...], "test": [...]}``, or a list of such; see
+            ``{"train": [...], "val": [...], "test": [...]}``, or a list of these; see
             :func:`~ifmixup.study.choose_split.choose_splits`. By default the dataset's own split,
             else random.
-        grid: ``"paper"``, a TOML or YAML file, or lists of values by name: the settings and options
-            to choose from.
+        grid: Settings and options to choose from: ``"paper"``, a TOML or YAML file, or lists of
+            values by name.
         search: ``"grid"`` runs the whole grid, ``"halving"`` a fraction of it, which is a little
             optimistic (see :func:`~ifmixup.study.halving.rungs`).
         engine: Where runs execute; by default worker processes on this machine.
-        workers: How many worker processes; by default one per core.
-        name: What to call the study; by default the dataset's name.
-        margin: The largest difference that does not matter, in points; in per cent of the
-            baseline's mean for a metric that is not a fraction, such as RMSE.
-        folder: Where the results go; by default ``ifmixup-runs/NAME``.
-        root: Where the dataset lies.
-        smiles: The column of a table that holds SMILES.
-        label: The column, or columns separated by commas, that hold the labels; for a list of
-            SMILES the labels themselves.
-        features: What is read of molecules: ``"standard"`` (the default) or ``"element"``.
-        retry_failed: Run again what failed before.
-        dry_run: Print the settings, how many runs there are and how long they take, and run none.
-        time_limit: ``"30m"``, ``"2h"`` or seconds: run as many folds as fit, each for all models
-            and methods, and say what was left out.
-        progress: Whether to show, before the runs, the settings and how long it takes, and then how
-            far it is.
-        metric: What decides, by default the dataset's own, or several, of which the first decides
-            and all are shown: names (``"f1_macro"``, ``"rmse"``), names of scikit-learn's scorers,
-            an :class:`ifmixup.Metric`, or ``"costs.py:cost"``.
-        baselines: Whether to measure what a guess without the graphs' structure gets; see
+        workers: Number of worker processes; by default one per core.
+        name: Name of the study; by default that of the dataset.
+        margin: Largest difference that does not matter, in points, or in per cent of the baseline's
+            mean for a metric that is not a fraction, such as RMSE.
+        folder: Folder for the results; by default ``ifmixup-runs/NAME``.
+        root: Folder to look for a named dataset in.
+        smiles: Column of a table with the SMILES.
+        label: Column with the labels, or several separated by commas; for a list of SMILES, the
+            labels themselves.
+        features: Features of molecules: ``"standard"`` (the default) or ``"element"``.
+        retry_failed: Whether to run failed runs again.
+        dry_run: Whether to print the settings, the number of runs and the expected time, and stop.
+        time_limit: ``"30m"``, ``"2h"`` or seconds: run as many whole folds of all models and
+            methods as fit.
+        progress: Whether to print the settings, the expected time and the progress.
+        metric: The metric that decides; by default that of the dataset. A name (``"f1_macro"``,
+            ``"rmse"``), the name of a scorer of scikit-learn, an :class:`ifmixup.Metric`, or
+            ``"costs.py:cost"``. Of several, the first decides and all are shown.
+        baselines: Whether to also measure baselines without graph structure; see
             :func:`~ifmixup.study.graph_free.measure_baselines`.
         settings: How to train; by default what is recommended for the dataset and the model
             (:mod:`ifmixup.training.recommended`).
-        config: What ``study.json`` says of how the study was made: plain values by name.
+        config: How the study was made, for ``study.json``: plain values by name.
         **changes: Settings and options by name, such as ``epochs=100`` or ``num_layers=3``. An
-            option goes to every model and method that has it.
+            option is passed to every model and method that has it.
     """
     check_seed(seed)
     if name is not None:

@@ -54,7 +54,7 @@ class Comparison:
     Attributes:
         study: What was compared.
         runs: All finished and failed runs that belong to it.
-        folder: Where the runs are stored; None where they are not.
+        folder: Where the runs are stored; None if they are not.
     """
 
     study: Study
@@ -93,17 +93,16 @@ class Comparison:
         return max(mine, key=lambda row: row.score, default=None)
 
     def answer(self, config: Mapping[str, Any] | None = None) -> str:
-        """What was found and what to do, in plain words; the last line trains the best on all
-        graphs.
+        """What was found, as a paragraph; the last line is the command that trains the best.
 
         Args:
-            config: The options of the command, where more is known than ``study.json`` says, such
-                as the folder of a file.
+            config: Options of the command that ``study.json`` does not have, such as the folder of
+                a file.
         """
         return answer(self, config)
 
     def verdict(self) -> str:
-        """One line per comparison, in plain words that follow from the figures."""
+        """One line per comparison, in words."""
         lines = [sentence(row) for row in self.rows if row.difference is not None]
         lines += map(contrast_sentence, self.models)
         if not lines:

@@ -36,19 +36,19 @@ _MOST_TRIED = 10_000  # graphs that a metric is tried on before the first run
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric of your own: a function of NumPy arrays ``(y_true, y_pred) -> float``.
+    """Your own metric: a function of NumPy arrays ``(y_true, y_pred) -> float``.
 
-    For classes ``y_true`` has class numbers ``[B]``, for values the values ``[B]`` in their own
-    units. Of several labels or values the function is called for each column, with the graphs where
-    it is known, and the mean is taken. Where it is not defined it returns NaN.
+    For classes, ``y_true`` has class numbers ``[B]``; for values, the values ``[B]`` in their
+    original units. For several labels or values, the function is called per column, on the graphs
+    where it is known, and the mean is reported. It should return NaN where it is not defined.
 
     Args:
-        name: What tables call it.
+        name: Name in tables.
         function: The function, defined by ``def`` in a file, a script or a notebook.
         higher_is_better: False for an error or a cost.
         needs: What its second argument is. ``"pred"``: class numbers, or values. ``"proba"``:
-            probabilities, of two classes and of labels that of the second one ``[B]``, of more
-            classes those of all ``[B, C]``, as scikit-learn's scorers have it.
+            probabilities, of the second class ``[B]`` for two classes and for labels, else of all
+            classes ``[B, C]``, as in scikit-learn's scorers.
 
     Example:
         >>> def missed(y_true, y_pred):

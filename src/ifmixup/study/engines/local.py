@@ -45,17 +45,17 @@ _PIECE = 65_536
 class LocalEngine:
     """Executes runs on this machine, each in a process with one torch thread.
 
-    The dataset lies in one file that the workers map into memory: shared, not copied. A worker
-    that dies is replaced and its run tried again; a run that raises is an outcome like any other.
+    The dataset is in one file that the workers map into memory, so it is shared, not copied. A
+    worker that dies is replaced and its run is repeated. A run that raises an error has failed.
 
     Args:
-        workers: How many processes; None for as many as there are cores.
+        workers: Number of processes; None for one per core.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``.
-        retries: How often a run is tried again when its worker died.
-        stuck_after: After so many seconds without a finished epoch a run has failed, and its worker
-            is ended; None: never.
-        max_memory: A run whose process takes more gigabytes of memory has failed; None: 80 % of
-            what the machine has.
+        retries: Number of times that a run is repeated if its worker dies.
+        stuck_after: Seconds without a finished epoch after which a run fails and its worker is
+            stopped; None: never.
+        max_memory: Gigabytes of memory of a process above which its run fails; None: 80 % of the
+            machine's memory.
     """
 
     def __init__(

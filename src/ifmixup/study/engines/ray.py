@@ -31,17 +31,17 @@ class RayEngine:
     """Executes runs as tasks of a Ray cluster, whose nodes have ifmixup installed.
 
     The dataset is put into the object store once; the workers of a node share it. A run whose
-    worker or node is lost goes elsewhere; a run that raises is an outcome like any other.
+    worker or node is lost is repeated elsewhere. A run that raises an error has failed.
 
     Args:
         address: An existing cluster, such as ``auto``, ``10.0.0.1:6379`` or ``ray://host:10001``;
-            None for what the environment variable ``RAY_ADDRESS`` names, else for one that is
-            started here and ends with the execution.
+            None for the one in the environment variable ``RAY_ADDRESS``, or else a new one on this
+            machine, which ends with the execution.
         cpus_per_run: CPUs that a run reserves; it uses one thread in any case.
         gpus_per_run: GPUs that a run reserves; a fraction lets several runs share one.
         device: ``auto``, ``cpu``, ``cuda`` or ``mps``; None for ``auto`` where a run reserves a
             GPU, else ``cpu``.
-        retries: How often a run is tried again when its worker or node was lost.
+        retries: Number of times that a run is repeated if its worker or node is lost.
     """
 
     def __init__(
