@@ -264,7 +264,7 @@ class TestBuilding:
         ("model", dict, r"dict is not a model"),
         ("model", Net(2, 2), r"A model is a name .*, a class, or text.*; got Net"),
         ("model", nn.ReLU, r"ReLU.__init__ takes no in_channels and no out_channels.*in_channels="),
-        ("model", "no_file.py:Net", r"There is no file 'no_file.py' to take a model from"),
+        ("model", "no_file.py:Net", r"There is no file 'no_file.py' to load a model from"),
         ("model", "no_module:Net", r"module 'no_module' cannot be imported.*'no_module.py:Class'"),
         ("model", "torch.nn:", r"'torch.nn:' names no class"),
         ("method", "ifmixup.augment:IfMixpu", r"Unknown class in ifmixup.augment.*'IfMixup'"),

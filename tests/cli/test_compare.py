@@ -251,7 +251,7 @@ def test_an_option_with_the_name_of_an_argument_of_compare(own, capsys):
     (own / "nets.py").write_text(NETS.replace("width: int = 4", "width: int = 4, progress=1"))
     words = ["compare", "MUTAG", "--models", "nets.py:Net", "--folder", "out", "--progress", "3"]
     assert main(words) == 2
-    assert "an argument 'progress' of its own" in capsys.readouterr().err
+    assert "'progress' is also an argument" in capsys.readouterr().err
 
 
 def test_skipped_lines_are_named(tmp_path, monkeypatch, capsys):

@@ -317,7 +317,7 @@ def test_a_users_class_is_named_again(nets, monkeypatch):
 def test_other_code_is_told_and_used_if_the_weights_fit(nets):
     model, file = nets
     rewrite(file, ".relu()", ".tanh()")
-    with pytest.warns(UserWarning, match=r"trained with Net \(nets\.py:Net, code .* other code"):
+    with pytest.warns(UserWarning, match=r"with Net \(nets\.py:Net, code .* different code"):
         predictor = Predictor.load(model, f"{file}:Net")
     assert all_of(predictor.predict(load("MUTAG")[:3])).shape == (3, 2)
 
@@ -340,7 +340,7 @@ def test_other_code_that_does_not_fit(nets, old, new, message):
     model, file = nets
     rewrite(file, old, new)
     with (
-        pytest.warns(UserWarning, match="other code"),
+        pytest.warns(UserWarning, match="different code"),
         pytest.raises(CheckpointError, match=message),
     ):
         Predictor.load(model, f"{file}:Net")

@@ -72,7 +72,7 @@ def test_runs_without_a_study_are_told_and_not_guessed_at(tmp_path):
     assert found.shown == []
     first, second = found.unknown
     assert "s has 3 runs (datasets MUTAG; models gcn, gin; methods ifmixup, none)" in first
-    assert "is not known" in first
+    assert "is unknown" in first
     assert "ifmixup runs s lists" in second
     assert "--folder s" in second
     assert "writes study.json" in second

@@ -73,7 +73,7 @@ def test_metrics_are_found_by_name_scorer_and_function(given, data, found):
         ([COST, Metric("cost", missed)], TWO, "Two metrics are called 'cost'"),
         (broken, TWO, r"The metric broken failed: IndexError.*own_metrics.py, line"),
         (several, TWO, "The metric several has to return one number"),
-        ("nowhere.py:cost", TWO, "no file 'nowhere.py' to take a metric from"),
+        ("nowhere.py:cost", TWO, "no file 'nowhere.py' to load a metric from"),
         ("own_metrics:costs", TWO, "Unknown function in own_metrics 'costs'"),
         ("own_metrics:missed(way=up)", TWO, "Unknown option 'way'"),
         ("own_metrics:missed(needs=logits)", TWO, "Unknown needs 'logits'"),

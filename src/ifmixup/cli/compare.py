@@ -94,7 +94,7 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
 
     Every run is stored when it ends. The same command continues where it stopped.
 
-    --config FILE reads options from TOML or YAML; options on the command line override it.
+    With --config FILE, options are read from TOML or YAML; typed options override them.
     """
     models, methods = resolve_all("model", options.models), resolve_all("method", options.methods)
     changes: dict[str, Any] = split_options(class_options, [*models, *methods], vars(options))

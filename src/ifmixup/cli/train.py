@@ -83,7 +83,7 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
 
     A training that was interrupted continues with --resume, and ends with the same weights.
 
-    --config FILE reads options from TOML or YAML; options on the command line override it.
+    With --config FILE, options are read from TOML or YAML; typed options override them.
     """
     check_seed(options.seed)
     model, method = resolve("model", options.model), resolve("method", options.method)
