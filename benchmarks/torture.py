@@ -41,6 +41,7 @@ import ifmixup.cli.report
 import ifmixup.cli.runs
 import ifmixup.cli.train
 import ifmixup.data
+from ifmixup.augment.cache import remember
 from ifmixup.cli import main as ifmixup_main
 from ifmixup.errors import IfmixupError
 from ifmixup.study import exchange
@@ -124,7 +125,7 @@ def forked(work: Callable[[], Any], *, kill_after: float | None = None, most: in
 
 OPTIONS: dict[str, Any] = {
     "models": "gcn", "methods": ["none", "submix"], "folds": 2, "epochs": 2, "hidden_channels": 4,
-    "num_layers": 1, "progress": False,
+    "num_layers": 1, "progress": False, "baselines": False,  # so that a kill meets a run or a fit
 }  # fmt: skip
 
 
@@ -149,7 +150,8 @@ def _numbers(runs: Sequence[Record]) -> str:
 def kills(data: PackedDataset, numbers: Sequence[int], seed: int) -> Iterator[str | None]:
     """Kill a study or an import at a random moment; the same command must end with the same table.
 
-    Every tenth has worker processes: of these one is killed, or the study, or both.
+    Of ten trials one has worker processes, of which one is killed, or the study, or both; two are
+    imports, one writes ``study.json``, one keeps what a method has fitted, and five are studies.
     """
     with tempfile.TemporaryDirectory() as name:
         wanted = study(data, Path(name))
@@ -166,13 +168,31 @@ def kills(data: PackedDataset, numbers: Sequence[int], seed: int) -> Iterator[st
                     problem = _kill_workers(data, folder, wanted, chance)
                 elif kind in (3, 6):
                     problem = _kill_import(folder, exported, chance)
+                elif kind == 5:
+                    problem = _kill_fitting(data, folder, chance)
                 elif kind == 9:
                     problem = _kill_saving(folder, planned, chance)
                 else:
-                    after = chance.uniform(0.02, 2.5)
-                    forked(partial(_command, data, folder), kill_after=after)
-                    problem = None if study(data, folder) == wanted else "another table"
+                    met = _kill_at_work(partial(_command, data), folder, chance)
+                    problem = None if study(data, met) == wanted else "another table"
                 yield problem and f"kill {number}: {problem}"
+
+
+def _kill_at_work(work: Callable[[Path], int], place: Path, chance: random.Random) -> Path:
+    """Kill ``work`` at a random moment of the time that it takes; the folder that it was given.
+
+    If it had ended already, once more in another folder, and earlier.
+    """
+    (place / "whole").mkdir()
+    _, _, longest, _ = forked(partial(work, place / "whole"))
+    for number in range(10):
+        folder = place / str(number)
+        folder.mkdir()
+        code, _, _, _ = forked(partial(work, folder), kill_after=chance.uniform(0, longest))
+        if code == -signal.SIGKILL:
+            break
+        longest /= 1.5
+    return folder
 
 
 def _kill_workers(
@@ -182,14 +202,16 @@ def _kill_workers(
 
     def work() -> int:
         if which != "study":  # SIGKILL to a worker, some time after the study has started
-            pid, after = os.getpid(), chance.uniform(2, 8)
+            pid, after, killed = os.getpid(), chance.uniform(0, 5), False
             if os.fork() == 0:
-                time.sleep(after)
-                children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-                for child in children:
-                    if int(child) != os.getpid():
-                        with contextlib.suppress(ProcessLookupError):
-                            os.kill(int(child), signal.SIGKILL)
+                while not killed and Path(f"/proc/{pid}").exists():
+                    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+                        if int(child) != os.getpid():  # there is a worker
+                            time.sleep(after)
+                            killed = True
+                            with contextlib.suppress(ProcessLookupError):
+                                os.kill(int(child), signal.SIGKILL)
+                    time.sleep(0.05)
                 os._exit(0)
         table = study(data, folder, LocalEngine(1))
         return 0 if table == wanted else 3
@@ -200,16 +222,31 @@ def _kill_workers(
     return None if study(data, folder) == wanted else "another table"
 
 
-def _kill_import(folder: Path, exported: Path, chance: random.Random) -> str | None:
-    def work() -> int:
-        with Store(folder / "study") as store:
+def _kill_import(place: Path, exported: Path, chance: random.Random) -> str | None:
+    def work(folder: Path) -> int:
+        with Store(folder) as store:
             return len(exchange.import_runs(store, exported).failed_lines)
 
-    forked(work, kill_after=chance.uniform(0, 0.05))
-    with Store(folder / "study") as store:
+    folder = _kill_at_work(work, place, chance)
+    with Store(folder) as store:
         exchange.import_runs(store, exported)
         lines = exported.read_text().count("\n")
         return None if len(list(store.records())) == lines else "runs are missing after an import"
+
+
+def _kill_fitting(data: PackedDataset, folder: Path, chance: random.Random) -> str | None:
+    """Kill a process that keeps one fit after another in the cache; each is whole or not there."""
+    os.environ["IFMIXUP_CACHE"] = str(folder)
+
+    def fit(number: int) -> bool:
+        wanted = torch.full((100_000,), float(number))
+        found = remember("torture", {"number": number}, data.graphs, lambda: {"x": wanted})
+        return torch.equal(found["x"], wanted)
+
+    forked(lambda: all(map(fit, range(10**6))), kill_after=chance.uniform(0.01, 0.5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of a file that cannot be used
+        return None if all(map(fit, range(20))) else "another fit"
 
 
 def _kill_saving(folder: Path, planned: Any, chance: random.Random) -> str | None:
