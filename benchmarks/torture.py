@@ -216,7 +216,8 @@ def _kill_workers(
         table = study(data, folder, LocalEngine(1))
         return 0 if table == wanted else 3
 
-    code, said, _, _ = forked(work, kill_after=None if which == "worker" else chance.uniform(3, 10))
+    # A worker is started twice, which on a busy machine takes its time.
+    code, said, _, _ = forked(work, kill_after=600 if which == "worker" else chance.uniform(3, 10))
     if which == "worker" and code != 0:
         return f"a killed worker made the study end with {code}: {said[-300:]}"
     return None if study(data, folder) == wanted else "another table"
