@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import ctypes
 import errno
-import fcntl
 import json
 import os
+import platform
 import random
 import resource
 import shutil
 import signal
+import struct
 import sys
 import tempfile
 import threading
@@ -39,6 +41,7 @@ import ifmixup.cli.report
 import ifmixup.cli.runs
 import ifmixup.cli.train
 import ifmixup.data
+from ifmixup.augment.cache import remember
 from ifmixup.cli import main as ifmixup_main
 from ifmixup.errors import IfmixupError
 from ifmixup.study import exchange
@@ -46,7 +49,7 @@ from ifmixup.study.compare import compare
 from ifmixup.study.engines.local import LocalEngine
 from ifmixup.study.engines.ray import RayEngine
 from ifmixup.study.record import Record
-from ifmixup.study.store import Store
+from ifmixup.study.store import BUSY_SECONDS, Store
 from ifmixup.study.study import load_studies, save_studies
 from ifmixup.study.usable import usable_runs
 from ifmixup.training.packed import PackedDataset, pack
@@ -122,7 +125,7 @@ def forked(work: Callable[[], Any], *, kill_after: float | None = None, most: in
 
 OPTIONS: dict[str, Any] = {
     "models": "gcn", "methods": ["none", "submix"], "folds": 2, "epochs": 2, "hidden_channels": 4,
-    "num_layers": 1, "progress": False,
+    "num_layers": 1, "progress": False, "baselines": False,  # so that a kill meets a run or a fit
 }  # fmt: skip
 
 
@@ -147,7 +150,8 @@ def _numbers(runs: Sequence[Record]) -> str:
 def kills(data: PackedDataset, numbers: Sequence[int], seed: int) -> Iterator[str | None]:
     """Kill a study or an import at a random moment; the same command must end with the same table.
 
-    Every tenth has worker processes: of these one is killed, or the study, or both.
+    Of ten trials one has worker processes, of which one is killed, or the study, or both; two are
+    imports, one writes ``study.json``, one keeps what a method has fitted, and five are studies.
     """
     with tempfile.TemporaryDirectory() as name:
         wanted = study(data, Path(name))
@@ -164,13 +168,31 @@ def kills(data: PackedDataset, numbers: Sequence[int], seed: int) -> Iterator[st
                     problem = _kill_workers(data, folder, wanted, chance)
                 elif kind in (3, 6):
                     problem = _kill_import(folder, exported, chance)
+                elif kind == 5:
+                    problem = _kill_fitting(data, folder, chance)
                 elif kind == 9:
                     problem = _kill_saving(folder, planned, chance)
                 else:
-                    after = chance.uniform(0.02, 2.5)
-                    forked(partial(_command, data, folder), kill_after=after)
-                    problem = None if study(data, folder) == wanted else "another table"
+                    met = _kill_at_work(partial(_command, data), folder, chance)
+                    problem = None if study(data, met) == wanted else "another table"
                 yield problem and f"kill {number}: {problem}"
+
+
+def _kill_at_work(work: Callable[[Path], int], place: Path, chance: random.Random) -> Path:
+    """Kill ``work`` at a random moment of the time that it takes; the folder that it was given.
+
+    If it had ended already, once more in another folder, and earlier.
+    """
+    (place / "whole").mkdir()
+    _, _, longest, _ = forked(partial(work, place / "whole"))
+    for number in range(10):
+        folder = place / str(number)
+        folder.mkdir()
+        code, _, _, _ = forked(partial(work, folder), kill_after=chance.uniform(0, longest))
+        if code == -signal.SIGKILL:
+            break
+        longest /= 1.5
+    return folder
 
 
 def _kill_workers(
@@ -180,34 +202,52 @@ def _kill_workers(
 
     def work() -> int:
         if which != "study":  # SIGKILL to a worker, some time after the study has started
-            pid, after = os.getpid(), chance.uniform(2, 8)
+            pid, after, killed = os.getpid(), chance.uniform(0, 5), False
             if os.fork() == 0:
-                time.sleep(after)
-                children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-                for child in children:
-                    if int(child) != os.getpid():
-                        with contextlib.suppress(ProcessLookupError):
-                            os.kill(int(child), signal.SIGKILL)
+                while not killed and Path(f"/proc/{pid}").exists():
+                    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+                        if int(child) != os.getpid():  # there is a worker
+                            time.sleep(after)
+                            killed = True
+                            with contextlib.suppress(ProcessLookupError):
+                                os.kill(int(child), signal.SIGKILL)
+                    time.sleep(0.05)
                 os._exit(0)
         table = study(data, folder, LocalEngine(1))
         return 0 if table == wanted else 3
 
-    code, said, _, _ = forked(work, kill_after=None if which == "worker" else chance.uniform(3, 10))
+    # A worker is started twice, which on a busy machine takes its time.
+    code, said, _, _ = forked(work, kill_after=600 if which == "worker" else chance.uniform(3, 10))
     if which == "worker" and code != 0:
         return f"a killed worker made the study end with {code}: {said[-300:]}"
     return None if study(data, folder) == wanted else "another table"
 
 
-def _kill_import(folder: Path, exported: Path, chance: random.Random) -> str | None:
-    def work() -> int:
-        with Store(folder / "study") as store:
+def _kill_import(place: Path, exported: Path, chance: random.Random) -> str | None:
+    def work(folder: Path) -> int:
+        with Store(folder) as store:
             return len(exchange.import_runs(store, exported).failed_lines)
 
-    forked(work, kill_after=chance.uniform(0, 0.05))
-    with Store(folder / "study") as store:
+    folder = _kill_at_work(work, place, chance)
+    with Store(folder) as store:
         exchange.import_runs(store, exported)
         lines = exported.read_text().count("\n")
         return None if len(list(store.records())) == lines else "runs are missing after an import"
+
+
+def _kill_fitting(data: PackedDataset, folder: Path, chance: random.Random) -> str | None:
+    """Kill a process that keeps one fit after another in the cache; each is whole or not there."""
+    os.environ["IFMIXUP_CACHE"] = str(folder)
+
+    def fit(number: int) -> bool:
+        wanted = torch.full((100_000,), float(number))
+        found = remember("torture", {"number": number}, data.graphs, lambda: {"x": wanted})
+        return torch.equal(found["x"], wanted)
+
+    forked(lambda: all(map(fit, range(10**6))), kill_after=chance.uniform(0.01, 0.5))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of a file that cannot be used
+        return None if all(map(fit, range(20))) else "another fit"
 
 
 def _kill_saving(folder: Path, planned: Any, chance: random.Random) -> str | None:
@@ -394,11 +434,19 @@ def hostile(data: PackedDataset, numbers: Sequence[int], seed: int) -> Iterator[
                 os.chdir(outside)
                 return ifmixup_main([word.format(path) for word in words])
 
+            damaged = path.read_bytes()
             code, said, took, _ = forked(work, most=BYTES)
+            if took > SECONDS:  # once more, if others had the processor
+                path.write_bytes(damaged)
+                again = forked(work, most=BYTES)
+                code, said, took = again[0], again[1], min(took, again[2])
             path.write_bytes(before)
             problems = []
             if code not in (0, 1, 2):
                 problems.append(f"exit code {code}")
+            messages = sum(line.startswith("ifmixup: ") for line in said.splitlines())
+            if (code == 2 and messages != 1) or (code and not said.strip()):
+                problems.append(f"{messages} messages")
             if "Traceback" in said:
                 problems.append("a traceback")
             if "\x1b" in said:
@@ -514,14 +562,42 @@ def _no_locks(data: PackedDataset, folder: Path) -> str | None:
     wanted = study(data, folder / "free")
 
     def work() -> int:
-        def refuse(*_: Any) -> None:
-            raise OSError(errno.ENOLCK, "No locks available")
+        if not _refuse_locks():
+            return 5
+        first, again = study(data, folder / "locked"), study(data, folder / "locked")
+        with Store(folder / "locked" / "study", read_only=True) as store:
+            there = _numbers(list(store.records()))
+        return 0 if first == again == wanted and wanted.startswith(there) else 3
 
-        fcntl.flock = refuse
-        return 0 if study(data, folder / "locked") == wanted else 3
+    code, said, took, _ = forked(work)
+    if code == 5:
+        return "not tried: it needs Linux on x86 with seccomp"
+    return (
+        None if code == 0 and took < BUSY_SECONDS else f"exit {code}, {took:.0f} s: {said[-300:]}"
+    )
 
-    code, said, _, _ = forked(work)
-    return None if code == 0 else f"exit {code}: {said[-300:]}"
+
+def _refuse_locks() -> bool:
+    """Let the kernel refuse this process every lock, also those of SQLite, as a file system would
+    that has none; False where that cannot be done.
+    """
+    load, if_equal, answer, allow = 0x20, 0x15, 0x06, 0x7FFF0000  # of linux/bpf and linux/seccomp
+    flock, fcntl_, lock_commands = 73, 72, (6, 7, 37, 38)  # F_SETLK, F_SETLKW, and those of OFD
+    if platform.machine() != "x86_64" or sys.platform != "linux":
+        return False
+    lines = [
+        (load, 0, 0, 0),  # which call it is
+        (if_equal, 7, 0, flock),
+        (if_equal, 0, 5, fcntl_),
+        (load, 0, 0, 24),  # its second argument
+        *((if_equal, 4 - i, 0, command) for i, command in enumerate(lock_commands)),
+        (answer, 0, 0, allow),
+        (answer, 0, 0, 0x50000 | errno.ENOLCK),
+    ]
+    code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *line) for line in lines))
+    program = struct.pack("HxxxxxxQ", len(lines), ctypes.addressof(code))
+    call = ctypes.CDLL(None).prctl
+    return call(38, 1, 0, 0, 0) == 0 and call(22, 2, ctypes.c_char_p(program), 0, 0) == 0
 
 
 def _clock(data: PackedDataset, folder: Path) -> str | None:

@@ -1,10 +1,12 @@
+import errno
+import fcntl
 import threading
 from pathlib import Path
 
 import pytest
 
 from ifmixup.data import NAMES
-from ifmixup.safe_io import atomically, folder_name, printable, printable_lines
+from ifmixup.safe_io import atomically, folder_name, has_locks, printable, printable_lines
 
 
 def test_replaces_what_was_there_and_leaves_nothing_else(tmp_path: Path) -> None:
@@ -62,6 +64,18 @@ def test_two_at_once_do_not_mix(tmp_path: Path) -> None:
         thread.join()
     assert path.read_text() in "ab"
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_folder_with_and_without_locks(tmp_path: Path, monkeypatch) -> None:
+    assert has_locks(tmp_path)
+    assert has_locks(tmp_path / "not there")  # which is said elsewhere
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "lockf", refuse)
+    assert not has_locks(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_terminal_obeys_nothing():

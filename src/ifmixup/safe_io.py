@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 import uuid
@@ -76,6 +77,24 @@ def locked(path: Path, patience: float = 60.0) -> Iterator[None]:
                 pass
             break
         yield
+
+
+def has_locks(folder: Path) -> bool:
+    """Whether files in ``folder`` can be locked: some network file systems cannot.
+
+    Where that cannot be tried, as in a folder that cannot be written, the answer is yes.
+    """
+    try:
+        import fcntl
+        import tempfile
+    except ImportError:  # Windows, where SQLite has locks of another kind
+        return True
+    try:
+        with tempfile.TemporaryFile(dir=folder) as stream:
+            fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno not in (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP)
+    return True
 
 
 def max_bytes(usual: int) -> int:

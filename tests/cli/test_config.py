@@ -1,5 +1,6 @@
 import pytest
 
+from ifmixup.cli import main
 from ifmixup.cli.config import as_words, expand_config
 from ifmixup.errors import InputError
 
@@ -64,3 +65,13 @@ def test_tables_and_missing_names(tmp_path):
 
 def test_metrics_are_typed_one_by_one():
     assert as_words({"metric": ["roc_auc", "mcc"]}) == ["--metric", "roc_auc", "--metric", "mcc"]
+
+
+def test_an_error_says_that_the_option_may_be_one_of_the_file(tmp_path, capsys):
+    path = tmp_path / "c.yaml"
+    path.write_text("learning_rate: 0w01\n")
+    with pytest.raises(SystemExit):
+        main(["compare", "MUTAG", "--config", str(path)])
+    error = capsys.readouterr().err
+    assert "Error parsing --learning-rate" in error
+    assert error.endswith("ifmixup: the option may be one of the file after --config.\n")

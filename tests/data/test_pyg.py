@@ -171,8 +171,10 @@ def test_nodes_that_are_only_counted(monkeypatch):
 
 
 def test_a_label_that_is_no_plain_tensor():
-    with pytest.raises(DatasetError, match="Graph 0: y must be numbers"):
+    with pytest.raises(DatasetError, match="Graph 0: y must be real numbers"):
         from_pyg([graph(torch.eye(2).to_sparse())])
+    with pytest.raises(DatasetError, match=r"real numbers \(got torch.complex64\)"):
+        from_pyg([graph(torch.ones(1, dtype=torch.complex64))])
 
 
 THINGS = st.one_of(

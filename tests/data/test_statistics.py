@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 import torch
 from torch_geometric.data import Data, InMemoryDataset
@@ -55,7 +57,9 @@ def test_the_feature_set_is_the_distinct_rows_of_the_whole_dataset():
     assert feature_set(dataset).tolist() == [[0, 1], [0.5, 0], [1, 0]]
 
 
-def test_the_feature_set_of_mutag():
+@pytest.mark.parametrize("rows", [3, 2**16])  # that are sorted at once
+def test_the_feature_set_of_mutag(rows, monkeypatch):
+    monkeypatch.setattr(sys.modules[feature_set.__module__], "_ROWS", rows)
     assert torch.equal(feature_set(load("MUTAG")), torch.eye(7).flip(0))
 
 

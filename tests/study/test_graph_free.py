@@ -1,9 +1,11 @@
 import time
+import warnings
 
 import numpy as np
 import pytest
 import torch
 from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import RandomForestClassifier
 
 from ifmixup.data import load
 from ifmixup.data.dataset import METRICS
@@ -109,3 +111,18 @@ def test_mutag_takes_seconds(monkeypatch):
     _, forest = measured(pack(load("MUTAG")), folds=10)
     assert time.process_time() - began < 20
     assert forest.mean("accuracy") > 0.8
+
+
+def test_the_filters_of_warnings_are_kept(monkeypatch):
+    """A forest's threads reset them one inside the other, and may leave none behind."""
+    fit = RandomForestClassifier.fit
+
+    def careless(forest, *args):
+        fit(forest, *args)
+        warnings.resetwarnings()
+
+    monkeypatch.setattr(RandomForestClassifier, "fit", careless)
+    before = list(warnings.filters)
+    measured(pack(load("MUTAG")))
+    assert before
+    assert warnings.filters == before

@@ -437,6 +437,19 @@ def test_another_process_that_keeps_it_locked(tmp_path, monkeypatch):
         assert store.add(done())
 
 
+def test_where_there_are_no_locks_nobody_waits(tmp_path, monkeypatch):
+    """tests/torture does it with a kernel that refuses all locks."""
+    monkeypatch.setattr(module, "has_locks", lambda folder: False)
+    with Store(tmp_path) as store:
+        assert store.add(done(0))
+    with Store(tmp_path) as store, Store(tmp_path, read_only=True) as other:
+        store._connection.execute("BEGIN EXCLUSIVE")
+        assert other.keys() == {spec(0).key}
+        store._connection.execute("ROLLBACK")
+        assert store.add(done(1))
+    assert len(everything(tmp_path)) == 2
+
+
 def test_a_full_disk(small_disk):
     study = small_disk / "study"
     filled(study, done(0))

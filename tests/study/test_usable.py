@@ -186,6 +186,17 @@ def test_numbers_that_cannot_be_stored_are_refused_at_the_start(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("change", [{"seed": 10**22}, {"fold": 2**63}, {"repeat": 2**63}])
+def test_numbers_that_cannot_be_stored_are_refused_at_the_import(change, tmp_path):
+    one = record(replace(study_of(folds=2).specs()[0], **change), result())
+    path = tmp_path / "runs.jsonl"
+    path.write_text(json.dumps({"format": 2, **one.to_dict()}))
+    with Store(tmp_path / "study") as store:
+        (line,) = import_runs(store, path).failed_lines
+        assert f"{next(iter(change))} must fit into 64 bits" in line
+        assert store.keys() == set()
+
+
 def test_a_search_that_is_stopped_is_written_down(tmp_path, mutag):
     def stop(spec):
         raise KeyboardInterrupt

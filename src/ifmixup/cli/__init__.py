@@ -113,11 +113,13 @@ def _run(name: str, words: list[str]) -> int:
         options, others = tyro.cli(
             get_type_hints(function)["options"], return_unknown_args=True, **shared
         )
-    except SystemExit:
+    except SystemExit as error:
         if {"-h", "--help"} & set(words):
             from ifmixup.cli.class_options import options_help
 
             print(options_help())
+        elif error.code and any(word.partition("=")[0] == "--config" for word in words):
+            print("ifmixup: the option may be one of the file after --config.", file=sys.stderr)
         raise
     return function(options, others)
 

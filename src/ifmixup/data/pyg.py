@@ -170,9 +170,11 @@ def _targets(graphs: Sequence[Data], label: str, task: str | None) -> Targets:
             )
         try:
             rows.append(torch.as_tensor(value).reshape(-1))
+            if rows[-1].is_complex():
+                raise ValueError(f"got {rows[-1].dtype}")
             numbers.append(rows[-1].cpu().double())
         except (TypeError, ValueError, RuntimeError) as error:
-            raise DatasetError(f"Graph {index}: {label} must be numbers ({error}).") from error
+            raise DatasetError(f"Graph {index}: {label} must be real numbers ({error}).") from error
         if len(rows[-1]) != len(rows[0]) or not len(rows[0]):
             raise DatasetError(
                 f"Graph 0 has {len(rows[0])} values of {label}, graph {index} has "

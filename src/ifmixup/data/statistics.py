@@ -15,6 +15,7 @@ from ifmixup.errors import InputError
 from ifmixup.values import listed
 
 _MOST = 12  # names in a line
+_ROWS = 2**16  # sorted at once
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,9 @@ def feature_set(dataset: Dataset) -> Tensor:
     features = [graph.x for graph in dataset]
     if not features or any(x is None for x in features):
         raise InputError("A feature set needs graphs with node features, but there is no x.")
-    return torch.cat(features).unique(dim=0)
+    # By parts, because the sort of all rows takes much memory, and few rows are distinct.
+    parts = torch.cat(features).split(_ROWS)
+    return torch.cat([part.unique(dim=0) for part in parts]).unique(dim=0)
 
 
 def linearly_independent(rows: Tensor) -> bool:

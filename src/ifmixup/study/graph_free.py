@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -154,14 +155,18 @@ def _forest(
         train, y = train[chosen], y[chosen]
     options = {"n_estimators": TREES, "max_features": "sqrt", "random_state": 0, "n_jobs": -1}
     if data.task == "classes":
-        forest = RandomForestClassifier(**options).fit(features[train], y.argmax(1))
+        forest, wanted = RandomForestClassifier(**options), y.argmax(1)
+    else:
+        filled = np.where(np.isnan(y), _mean(train, y, train), y)
+        wanted = filled.squeeze(1) if filled.shape[1] == 1 else filled
+        forest = RandomForestRegressor(**options)
+    with warnings.catch_warnings():  # the threads of scikit-learn can leave no filters behind
+        forest.fit(features[train], wanted)
+    forest.n_jobs = 1  # so that the trees are summed in one order
+    if data.task == "classes":
         rows = np.zeros((len(test), data.num_outputs))
         rows[:, forest.classes_] = forest.predict_proba(features[test])
     else:
-        filled = np.where(np.isnan(y), _mean(train, y, train), y)
-        forest = RandomForestRegressor(**options).fit(
-            features[train], filled.squeeze(1) if filled.shape[1] == 1 else filled
-        )
         rows = forest.predict(features[test]).reshape(len(test), -1)
     return rows if data.task == "values" else _uncertain(rows, data.task, TREES)
 

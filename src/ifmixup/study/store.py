@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ifmixup.errors import StoreError, known_name
+from ifmixup.safe_io import has_locks
 from ifmixup.values import as_dict, decode_number
 
 if TYPE_CHECKING:  # which would import torch: a list of runs does not need it
@@ -217,33 +218,39 @@ def _connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
         new = not path.exists() or not path.stat().st_size
         if read_only and new:
             raise StoreError(f"{path} holds no runs: it does not exist or is empty.")
+        # Without locks nobody waits; SQLite would wait for them, and in vain.
+        locks = "" if has_locks(path.parent) else "&nolock=1"
         if not new and not read_only:
-            _roll_back(path)
+            _roll_back(path, locks)
             new = not path.stat().st_size
         if not new:
-            _connect_to_read(path).close()  # what is not ours is refused before it is touched
-        connection = _connect_to_read(path) if read_only else _connect_to_write(path, new)
+            _connect_to_read(path, locks).close()  # what is not ours is refused untouched
+        if read_only:
+            connection = _connect_to_read(path, locks)
+        else:
+            connection = _connect_to_write(path, locks, new)
     connection.row_factory = sqlite3.Row
     # Text that is damaged is read as such, so that the row can be named.
     connection.text_factory = lambda content: content.decode(errors="replace")
     return connection
 
 
-def _roll_back(path: Path) -> None:
+def _roll_back(path: Path, locks: str) -> None:
     """Undo what a process had half written when it was killed, if it left a journal of that.
 
     Nothing can be read before; to do it SQLite needs the right to write.
     """
     journal = path.with_name(f"{path.name}-journal")
     if journal.exists() and journal.stat().st_size:
-        connection = sqlite3.connect(path, timeout=BUSY_SECONDS)
+        connection = sqlite3.connect(_address(path, "rw", locks), uri=True, timeout=BUSY_SECONDS)
         with suppress(sqlite3.DatabaseError):  # what is wrong is said when it is opened
             connection.execute("PRAGMA application_id").fetchone()
         connection.close()
 
 
-def _connect_to_write(path: Path, new: bool) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+def _connect_to_write(path: Path, locks: str, new: bool) -> sqlite3.Connection:
+    address = _address(path, "rwc", locks)
+    connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         connection.execute("PRAGMA synchronous = FULL")  # an answer means: it is on the disk
         if new:
@@ -268,9 +275,13 @@ def _connect_to_write(path: Path, new: bool) -> sqlite3.Connection:
     return connection
 
 
-def _connect_to_read(path: Path, options: str = "") -> sqlite3.Connection:
+def _address(path: Path, mode: str, options: str) -> str:
+    return f"{path.resolve().as_uri()}?mode={mode}{options}"
+
+
+def _connect_to_read(path: Path, options: str) -> sqlite3.Connection:
     """Open without writing, also where nothing can be written, and check that it is ours."""
-    address = f"{path.resolve().as_uri()}?mode=ro{options}"
+    address = _address(path, "ro", options)
     connection = sqlite3.connect(address, uri=True, timeout=BUSY_SECONDS, isolation_level=None)
     try:
         _check_ours(connection, path)
@@ -279,9 +290,9 @@ def _connect_to_read(path: Path, options: str = "") -> sqlite3.Connection:
         # A log that is not empty holds runs; without one the file itself is all there is.
         logs = (path.with_name(f"{path.name}-{kind}") for kind in ("wal", "journal"))
         whole = not any(log.exists() and log.stat().st_size for log in logs)
-        if options or not whole or not isinstance(error, sqlite3.Error):
+        if "immutable" in options or not whole or not isinstance(error, sqlite3.Error):
             raise
-        return _connect_to_read(path, "&immutable=1")
+        return _connect_to_read(path, f"{options}&immutable=1")
     return connection
 
 
