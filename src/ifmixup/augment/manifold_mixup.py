@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,11 +12,10 @@ from torch import Tensor
 
 from ifmixup.augment.draws import MixPlan, PairMethod, numpy_generator
 from ifmixup.augment.method import Criterion, loss_of_labels
-from ifmixup.augment.rewire import mixed_labels
 from ifmixup.components import METHODS
 from ifmixup.errors import InputError, ModelError
-from ifmixup.graphs import Graphs
-from ifmixup.mixing import check_mixable, check_ratios, mix_pairs
+from ifmixup.graphs import Graphs, select, split
+from ifmixup.mixing import check_mixable, check_ratios, mix_nodes, mix_structure
 
 if TYPE_CHECKING:
     from ifmixup.nn.inputs import GraphsModel
@@ -33,6 +33,23 @@ class ManifoldPlan(MixPlan):
     """
 
     depth: float = 0.0
+
+
+@dataclass(frozen=True)
+class PlannedGraphs(Graphs):
+    """The graphs of a batch, their plan, and what of their mixture needs no model.
+
+    Attributes:
+        plan: What was drawn for the batch.
+        mixed: The mixture without node states, which has edges, node weights and labels.
+        row: The two nodes of the batch that each mixed node is made of, ``[N, 2]``.
+        share: How much of each, ``[N, 2]``.
+    """
+
+    plan: ManifoldPlan | None = None
+    mixed: Graphs | None = None
+    row: Tensor | None = None
+    share: Tensor | None = None
 
 
 @METHODS.register("manifold_mixup")
@@ -110,7 +127,9 @@ class ManifoldMixup(PairMethod):
 
     def loss(self, model: GraphsModel, graphs: Graphs, criterion: Criterion) -> Tensor:
         """The loss of mixed states and labels."""
-        return loss_of_labels(criterion, *self._mix(model, graphs, self.draw(graphs)))
+        if not isinstance(graphs, PlannedGraphs):
+            (graphs,) = self._planned(graphs, [graphs.num_graphs])
+        return loss_of_labels(criterion, *self._mix(model, graphs))
 
     def mix(self, model: GraphsModel, graphs: Graphs, plan: ManifoldPlan) -> tuple[Tensor, Tensor]:
         """The logits of the mixture ``[B, C]``, and its labels ``[B, C]``.
@@ -120,21 +139,61 @@ class ManifoldMixup(PairMethod):
             graphs: The prepared graphs of a batch.
             plan: What :meth:`draw` gave.
         """
-        logits, rows = self._mix(model, graphs, plan)
+        (planned,) = self._planned(graphs, [graphs.num_graphs], [plan])
+        logits, rows = self._mix(model, planned)
         return logits, rows["y"]
 
-    def _mix(
-        self, model: GraphsModel, graphs: Graphs, plan: ManifoldPlan
-    ) -> tuple[Tensor, dict[str, Any]]:
+    def _cut(self, graphs: Graphs, batches: Sequence[Tensor]) -> list[Graphs]:
+        """Batches with their plans, mixed as far as that goes without the model.
+
+        In one go: for small graphs that costs hardly more than one batch.
+        """
+        together = select(graphs, torch.cat(list(batches)))
+        return [*self._planned(together, [batch.numel() for batch in batches])]
+
+    def _planned(
+        self, graphs: Graphs, sizes: Sequence[int], plans: Sequence[ManifoldPlan] | None = None
+    ) -> list[PlannedGraphs]:
+        """Batches of ``sizes``, which lie end to end, with plans that are drawn if not given."""
+        batches = split(graphs, sizes)
+        if plans is None:
+            plans = [self.draw(batch) for batch in batches]
+        starts = accumulate(sizes, initial=0)
+        lam = torch.cat([plan.lam for plan in plans])
+        check_ratios(lam, graphs.num_graphs)
+        first = torch.arange(graphs.num_graphs, device=graphs.node_ptr.device)
+        second = torch.cat([p.partner + at for p, at in zip(plans, starts, strict=False)])
+        coalesce = not self.repeated_edges
+        mixed, row, share = mix_structure(graphs, first, second, lam, coalesce=coalesce)
+        # Cut with the other node attributes; a dummy node has row 0 of the first batch.
+        mixed.nodes.update(row=row, share=share)
+        found, start = [], 0
+        for batch, plan, part in zip(batches, plans, split(mixed, sizes), strict=True):
+            row, share = (part.nodes.pop(name) for name in ("row", "share"))
+            row = (row - start).clamp_(min=0)
+            levels = batch.nodes, batch.edges, batch.graphs
+            found.append(
+                PlannedGraphs(
+                    *levels, batch.node_ptr, batch.edge_ptr, batch.index, plan, part, row, share
+                )
+            )
+            start += batch.num_nodes
+        return found
+
+    def _mix(self, model: GraphsModel, graphs: Any) -> tuple[Tensor, dict[str, Any]]:
         """The logits, and ``y`` with its ``y_weight``."""
-        check_ratios(plan.lam, graphs.num_graphs)
+        plan, mixed = graphs.plan, graphs.mixed
+
+        def with_nodes(nodes: dict[str, Tensor]) -> Graphs:
+            values = {name: mix_nodes(v, graphs.row, graphs.share) for name, v in nodes.items()}
+            return replace(mixed, nodes=values | mixed.nodes)
+
         layer = self._layer(model, plan)
         if layer == 0:
-            mixed = self._mix_nodes(graphs, plan)
-            return model(mixed), mixed.graphs
+            nodes = {name: v for name, v in graphs.nodes.items() if name != "node_weight"}
+            return model(with_nodes(nodes)), mixed.graphs
         if layer == READOUT:
-            labels = mixed_labels(graphs, plan.partner, plan.lam)
-            return model.classify(_mix_rows(model.embed(graphs), plan)), labels
+            return model.classify(_mix_rows(model.embed(graphs), plan)), mixed.graphs
         earlier = {}
         if hasattr(_inside(model), "encode_with_readouts"):
             h, readouts = model.encode_with_readouts(graphs, stop=layer)
@@ -142,18 +201,12 @@ class ManifoldMixup(PairMethod):
         else:
             h = model.encode(graphs, stop=layer)
         # The layers that are left read no other node attributes.
-        nodes = {name: value for name, value in graphs.nodes.items() if name == "node_weight"}
-        mixed = self._mix_nodes(replace(graphs, nodes={"x": h, **nodes}), plan)
-        logits = model.classify(model.embed(mixed, start=layer, **earlier))
+        logits = model.classify(model.embed(with_nodes({"x": h}), start=layer, **earlier))
         return logits, mixed.graphs
 
     def _prepare(self, graphs: Graphs) -> Graphs:
         """Graphs that can be mixed: each edge once, labels as rows."""
         return check_mixable(graphs, self.drop, self.num_classes)
-
-    def _mix_nodes(self, graphs: Graphs, plan: MixPlan) -> Graphs:
-        first = torch.arange(graphs.num_graphs, device=graphs.node_ptr.device)
-        return mix_pairs(graphs, first, plan.partner, plan.lam, coalesce=not self.repeated_edges)
 
     def _layer(self, model: GraphsModel, plan: ManifoldPlan) -> int:
         """The layer that a plan chooses in this model."""
