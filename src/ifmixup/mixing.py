@@ -154,6 +154,25 @@ def mix_pairs(
         The mixed graphs, with ``edge_weight`` and ``node_weight``, and the index in the dataset of
         the first graph of each pair.
     """
+    mixed, row, share = mix_structure(pool, first, second, lam, coalesce=coalesce)
+    nodes = {
+        name: mix_nodes(value, row, share)
+        for name, value in pool.nodes.items()
+        if name != "node_weight"
+    }
+    return replace(mixed, nodes=nodes | mixed.nodes)
+
+
+def mix_structure(
+    pool: Graphs, first: Tensor, second: Tensor, lam: Tensor, *, coalesce: bool = True
+) -> tuple[Graphs, Tensor, Tensor]:
+    """What :func:`mix_pairs` gives without the nodes' features, and how these are mixed.
+
+    Returns:
+        The mixed graphs, of whose node attributes there is ``node_weight`` only; and for
+        :func:`mix_nodes` the two rows of the pool that each mixed node is made of and their shares,
+        which are 0 for a dummy node, both ``[N, 2]``.
+    """
     x = pool.nodes["x"]
     lam = lam.to(device=x.device, dtype=x.dtype)
     inside = bool(((lam > 0) & (lam < 1)).all())
@@ -166,7 +185,12 @@ def mix_pairs(
     share = torch.stack([lam, 1 - lam], 1).index_select(0, graph)
 
     index = None if pool.index is None else pool.index[first]
-    mixed = Graphs(_mix_nodes(pool, row, share * there), {}, {}, node_ptr, node_ptr, index)
+    node_share, own = share * there, pool.nodes.get("node_weight")
+    if own is None:
+        weight = node_share[:, 0] + node_share[:, 1]
+    else:
+        weight = mix_nodes(own, row, node_share).to(x.dtype)
+    mixed = Graphs({"node_weight": weight}, {}, {}, node_ptr, node_ptr, index)
     shift = (node_ptr[:-1].unsqueeze(1) - starts).index_select(0, graph)
     mixed, share = _weighted_edges(pool, mixed, row, there, share, shift)
     if not inside:  # a graph with a share of 0 has no edges here
@@ -175,7 +199,19 @@ def mix_pairs(
         mixed = _merge(mixed)
     one, other = ({k: v[side] for k, v in pool.graphs.items()} for side in (first, second))
     mixed.graphs.update(mix_labels(one, other, lam, inside=inside))
-    return mixed
+    return mixed, row, node_share
+
+
+def mix_nodes(value: Tensor, row: Tensor, share: Tensor) -> Tensor:
+    """ṽ = λ v_A + (1 − λ) v_B: each row is a sum of two rows ``[N, 2]`` of ``value`` with their
+    shares ``[N, 2]``.
+    """
+    return F.embedding_bag(
+        row,
+        value.flatten(1) if value.dim() > 1 else value.unsqueeze(1),
+        mode="sum",
+        per_sample_weights=share.to(value.dtype),
+    ).view(-1, *value.shape[1:])
 
 
 def mix_labels(
@@ -308,24 +344,6 @@ def _edge_term(graph: Graphs, name: str, share: Tensor) -> Tensor:
     if value is None:  # no weights: all are 1
         return share.expand(graph.edge_index.size(1))
     return value.to(share.dtype) * share if name == "edge_weight" else value * share.to(value.dtype)
-
-
-def _mix_nodes(pool: Graphs, row: Tensor, share: Tensor) -> dict[str, Tensor]:
-    """ṽ = λ v_A + (1 − λ) v_B, and w̃: each row is a sum of two rows ``[N, 2]`` of the pool with
-    their shares ``[N, 2]``, which are 0 for a dummy node.
-    """
-    mixed = {
-        name: F.embedding_bag(
-            row,
-            value.flatten(1) if value.dim() > 1 else value.unsqueeze(1),
-            mode="sum",
-            per_sample_weights=share.to(value.dtype),
-        ).view(-1, *value.shape[1:])
-        for name, value in pool.nodes.items()
-    }
-    own = mixed.get("node_weight")
-    mixed["node_weight"] = share[:, 0] + share[:, 1] if own is None else own.to(share.dtype)
-    return mixed
 
 
 def _weighted_edges(

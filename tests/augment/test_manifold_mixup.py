@@ -10,9 +10,11 @@ from torch_geometric.nn import GraphConv, global_mean_pool
 
 from ifmixup import IfMixup, mix
 from ifmixup.augment import ManifoldMixup, MixupGraph
-from ifmixup.augment.manifold_mixup import READOUT, ManifoldPlan
+from ifmixup.augment.manifold_mixup import READOUT, ManifoldPlan, _MixStates
 from ifmixup.batch import from_batch
 from ifmixup.errors import InputError, ModelError
+from ifmixup.graphs import select
+from ifmixup.mixing import mix_nodes
 from ifmixup.nn import GAT, GCN, GIN
 from ifmixup.nn.inputs import GraphsModel
 
@@ -139,6 +141,40 @@ def test_the_loss_can_be_replayed(batch):
     logits, y = method.mix(GraphsModel(model), graphs, method.draw(graphs))
     assert torch.equal(loss, F.cross_entropy(logits, y))
     assert torch.equal(manifold()(batch).x, batch.x)  # the graphs stay
+
+
+@models
+@pytest.mark.parametrize("repeated", [False, True])
+def test_batches_planned_together_are_those_planned_one_by_one(batch, model, repeated):
+    one, many = manifold(p=0.7, ratio="pair"), manifold(p=0.7, ratio="pair")
+    one.repeated_edges = many.repeated_edges = repeated
+    graphs = one._prepare(from_batch(batch))
+    index = [torch.tensor([4, 1, 6]), torch.tensor([7]), torch.tensor([0, 2, 2, 5])]
+    network = seeded(model)
+    other = GraphsModel(copy.deepcopy(network))
+    for planned, each in zip(many._cut(graphs, index), index, strict=True):
+        loss = many.loss(GraphsModel(network), planned, F.cross_entropy)
+        alone = one.loss(other, select(graphs, each), F.cross_entropy)
+        assert torch.equal(loss, alone)
+        torch.testing.assert_close(
+            torch.autograd.grad(loss, network.parameters(), materialize_grads=True),
+            torch.autograd.grad(alone, other.model.parameters(), materialize_grads=True),
+        )
+
+
+@pytest.mark.parametrize("partner", [[1, 2, 3, 4, 5, 6, 7, 0], [0, 0, 0, 3, 3, 7, 7, 7]])
+def test_the_gradient_of_mixed_states_is_that_of_mix_nodes(batch, partner):
+    method = manifold(ratio="pair")
+    graphs = method._prepare(from_batch(batch))
+    plan = ManifoldPlan(torch.tensor(partner), torch.linspace(0, 1, 8))
+    (planned,) = method._planned(graphs, [8], [plan])
+    h = torch.randn(graphs.num_nodes, 4, dtype=torch.double, requires_grad=True)
+    mixed = mix_nodes(h, planned.row, planned.share)
+    grad = torch.randn_like(mixed)
+    (expected,) = torch.autograd.grad(mixed, h, grad)
+    states = _MixStates.apply(h, planned.row, planned.share, planned.uses)
+    assert torch.equal(states, mixed)
+    torch.testing.assert_close(torch.autograd.grad(states, h, grad)[0], expected)
 
 
 class Own(nn.Module):

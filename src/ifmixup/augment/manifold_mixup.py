@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from ifmixup.augment.draws import MixPlan, PairMethod, numpy_generator
 from ifmixup.augment.method import Criterion, loss_of_labels
-from ifmixup.augment.rewire import mixed_labels
 from ifmixup.components import METHODS
+from ifmixup.edges import starts_of
 from ifmixup.errors import InputError, ModelError
-from ifmixup.graphs import Graphs
-from ifmixup.mixing import check_mixable, check_ratios, mix_pairs
+from ifmixup.graphs import Graphs, ranges, select, split
+from ifmixup.mixing import check_mixable, check_ratios, mix_nodes, mix_structure
 
 if TYPE_CHECKING:
     from ifmixup.nn.inputs import GraphsModel
@@ -33,6 +35,26 @@ class ManifoldPlan(MixPlan):
     """
 
     depth: float = 0.0
+
+
+@dataclass(frozen=True)
+class PlannedGraphs(Graphs):
+    """The graphs of a batch, their plan, and what of their mixture needs no model.
+
+    Attributes:
+        plan: What was drawn for the batch.
+        mixed: The mixture without node states, which has edges, node weights and labels.
+        row: The two nodes of the batch that each mixed node is made of, ``[N, 2]``.
+        share: How much of each, ``[N, 2]``.
+        uses: The mixed nodes that each node of the batch is part of, end to end ``[K]``; its share
+            in each ``[K]``; and where those of each node begin. Gradients take this way back.
+    """
+
+    plan: ManifoldPlan | None = None
+    mixed: Graphs | None = None
+    row: Tensor | None = None
+    share: Tensor | None = None
+    uses: tuple[Tensor, Tensor, Tensor] | None = None
 
 
 @METHODS.register("manifold_mixup")
@@ -110,7 +132,9 @@ class ManifoldMixup(PairMethod):
 
     def loss(self, model: GraphsModel, graphs: Graphs, criterion: Criterion) -> Tensor:
         """The loss of mixed states and labels."""
-        return loss_of_labels(criterion, *self._mix(model, graphs, self.draw(graphs)))
+        if not isinstance(graphs, PlannedGraphs):
+            (graphs,) = self._planned(graphs, [graphs.num_graphs])
+        return loss_of_labels(criterion, *self._mix(model, graphs))
 
     def mix(self, model: GraphsModel, graphs: Graphs, plan: ManifoldPlan) -> tuple[Tensor, Tensor]:
         """The logits of the mixture ``[B, C]``, and its labels ``[B, C]``.
@@ -120,21 +144,70 @@ class ManifoldMixup(PairMethod):
             graphs: The prepared graphs of a batch.
             plan: What :meth:`draw` gave.
         """
-        logits, rows = self._mix(model, graphs, plan)
+        (planned,) = self._planned(graphs, [graphs.num_graphs], [plan])
+        logits, rows = self._mix(model, planned)
         return logits, rows["y"]
 
-    def _mix(
-        self, model: GraphsModel, graphs: Graphs, plan: ManifoldPlan
-    ) -> tuple[Tensor, dict[str, Any]]:
+    def _cut(self, graphs: Graphs, batches: Sequence[Tensor]) -> list[Graphs]:
+        """Batches with their plans, mixed as far as that goes without the model.
+
+        In one go: for small graphs that costs hardly more than one batch.
+        """
+        together = select(graphs, torch.cat(list(batches)))
+        return [*self._planned(together, [batch.numel() for batch in batches])]
+
+    def _planned(
+        self, graphs: Graphs, sizes: Sequence[int], plans: Sequence[ManifoldPlan] | None = None
+    ) -> list[PlannedGraphs]:
+        """Batches of ``sizes``, which lie end to end, with plans that are drawn if not given."""
+        batches = split(graphs, sizes)
+        if plans is None:
+            plans = [self.draw(batch) for batch in batches]
+        starts = accumulate(sizes, initial=0)
+        lam = torch.cat([plan.lam for plan in plans])
+        check_ratios(lam, graphs.num_graphs)
+        first = torch.arange(graphs.num_graphs, device=graphs.node_ptr.device)
+        second = torch.cat([p.partner + at for p, at in zip(plans, starts, strict=False)])
+        coalesce = not self.repeated_edges
+        mixed, row, share = mix_structure(graphs, first, second, lam, coalesce=coalesce)
+        user, weight, use_ptr = _uses(graphs, mixed.node_ptr, second, lam)
+        # Cut with the other node attributes; a dummy node has row 0 of the first batch.
+        mixed.nodes.update(row=row, share=share)
+        found, start, mixed_start = [], 0, 0
+        for batch, plan, part in zip(batches, plans, split(mixed, sizes), strict=True):
+            row, share = (part.nodes.pop(name) for name in ("row", "share"))
+            ptr = use_ptr[start : start + batch.num_nodes + 1]
+            used = slice(int(ptr[0]), int(ptr[-1]))
+            levels = batch.nodes, batch.edges, batch.graphs
+            found.append(
+                PlannedGraphs(
+                    *levels,
+                    batch.node_ptr,
+                    batch.edge_ptr,
+                    batch.index,
+                    plan=plan,
+                    mixed=part,
+                    row=(row - start).clamp_(min=0),
+                    share=share,
+                    uses=(user[used] - mixed_start, weight[used], ptr - used.start),
+                )
+            )
+            start, mixed_start = start + batch.num_nodes, mixed_start + part.num_nodes
+        return found
+
+    def _mix(self, model: GraphsModel, graphs: Any) -> tuple[Tensor, dict[str, Any]]:
         """The logits, and ``y`` with its ``y_weight``."""
-        check_ratios(plan.lam, graphs.num_graphs)
+        plan, mixed = graphs.plan, graphs.mixed
         layer = self._layer(model, plan)
         if layer == 0:
-            mixed = self._mix_nodes(graphs, plan)
-            return model(mixed), mixed.graphs
+            nodes = {
+                name: mix_nodes(value, graphs.row, graphs.share)
+                for name, value in graphs.nodes.items()
+                if name != "node_weight"
+            }
+            return model(replace(mixed, nodes=nodes | mixed.nodes)), mixed.graphs
         if layer == READOUT:
-            labels = mixed_labels(graphs, plan.partner, plan.lam)
-            return model.classify(_mix_rows(model.embed(graphs), plan)), labels
+            return model.classify(_mix_rows(model.embed(graphs), plan)), mixed.graphs
         earlier = {}
         if hasattr(_inside(model), "encode_with_readouts"):
             h, readouts = model.encode_with_readouts(graphs, stop=layer)
@@ -142,18 +215,13 @@ class ManifoldMixup(PairMethod):
         else:
             h = model.encode(graphs, stop=layer)
         # The layers that are left read no other node attributes.
-        nodes = {name: value for name, value in graphs.nodes.items() if name == "node_weight"}
-        mixed = self._mix_nodes(replace(graphs, nodes={"x": h, **nodes}), plan)
-        logits = model.classify(model.embed(mixed, start=layer, **earlier))
-        return logits, mixed.graphs
+        h = _MixStates.apply(h, graphs.row, graphs.share, graphs.uses)
+        rest = replace(mixed, nodes={"x": h, **mixed.nodes})
+        return model.classify(model.embed(rest, start=layer, **earlier)), mixed.graphs
 
     def _prepare(self, graphs: Graphs) -> Graphs:
         """Graphs that can be mixed: each edge once, labels as rows."""
         return check_mixable(graphs, self.drop, self.num_classes)
-
-    def _mix_nodes(self, graphs: Graphs, plan: MixPlan) -> Graphs:
-        first = torch.arange(graphs.num_graphs, device=graphs.node_ptr.device)
-        return mix_pairs(graphs, first, plan.partner, plan.lam, coalesce=not self.repeated_edges)
 
     def _layer(self, model: GraphsModel, plan: ManifoldPlan) -> int:
         """The layer that a plan chooses in this model."""
@@ -185,3 +253,42 @@ def _mix_rows(h: Tensor, plan: MixPlan) -> Tensor:
     """λ h_A + (1 − λ) h_B of graph representations ``[B, D]``."""
     lam = plan.lam.to(h.dtype).view(-1, 1)
     return lam * h + (1 - lam) * h[plan.partner]
+
+
+class _MixStates(torch.autograd.Function):
+    """:func:`~ifmixup.mixing.mix_nodes` of node states; its own derivative would sort."""
+
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, row: Tensor, share: Tensor, uses: Any) -> Tensor:
+        ctx.uses = uses
+        return mix_nodes(h, row, share)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        (grad,) = grads
+        user, share, ptr = ctx.uses
+        share = share.to(grad.dtype)
+        mixed = F.embedding_bag(
+            user, grad, ptr, mode="sum", per_sample_weights=share, include_last_offset=True
+        )
+        return mixed, None, None, None
+
+
+def _uses(
+    graphs: Graphs, mixed_ptr: Tensor, second: Tensor, lam: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Which mixed nodes each node is part of, where graph g is mixed with graph ``second[g]``.
+
+    Returns:
+        The mixed nodes, those of each node together ``[K]``; the node's share in them ``[K]``; and
+        where those of each node begin ``[N + 1]``.
+    """
+    count, device = graphs.num_graphs, second.device
+    # The pairs that each graph is part of: as the first graph of one, and as a partner.
+    part_of, order = torch.cat([torch.arange(count, device=device), second]).sort(stable=True)
+    pair_ptr = starts_of(part_of, count)
+    mixed_start, share = mixed_ptr[order % count], torch.cat([lam, 1 - lam])[order]
+    graph = graphs.node_graph
+    number = torch.arange(graphs.num_nodes, device=device) - graphs.node_ptr[graph]
+    pair, node, ptr = ranges(pair_ptr[graph], pair_ptr.diff()[graph])
+    return mixed_start[pair] + number[node], share[pair], ptr

@@ -178,6 +178,10 @@ class Method(nn.Module):
             )
         return split(changed, [batch.numel() for batch in batches])
 
+    def _cut(self, graphs: Graphs, batches: Sequence[Tensor]) -> list[Graphs]:
+        """The batches that a training gives to a method's own :meth:`loss`, which changes them."""
+        return cut(graphs, batches)
+
     def plan(self, batch: Batch) -> Any:
         """Draw what is to happen to ``batch``."""
         return self.draw(self._prepare(from_batch(batch)))

@@ -183,7 +183,7 @@ class weigh_nodes:
         self.weight = NodeWeight.of(node_weight)
         self.norms: list[BatchNorm] = []
         if self.weight is not None:
-            self.norms = [each for each in module.modules() if isinstance(each, BatchNorm)]
+            self.norms = _norms_of(module)
 
     def __enter__(self) -> None:
         for norm in self.norms:
@@ -192,6 +192,20 @@ class weigh_nodes:
     def __exit__(self, *error: object) -> None:
         for norm in self.norms:
             object.__setattr__(norm, "_node_weight", None)
+
+
+def _norms_of(module: nn.Module) -> list[BatchNorm]:
+    """Every :class:`BatchNorm` inside: ``modules()``, which also makes names, takes four times as
+    long.
+    """
+    found: list[BatchNorm] = []
+    modules: list[nn.Module | None] = [module]
+    for each in modules:  # which grows on the way
+        if isinstance(each, BatchNorm):
+            found.append(each)
+        elif each is not None:
+            modules += each._modules.values()
+    return found
 
 
 def make_norm(norm: str, channels: int) -> nn.Module:

@@ -19,7 +19,7 @@ from ifmixup.augment.cache import saved_seconds
 from ifmixup.augment.method import loss_of_labels
 from ifmixup.components import ClassSpec, build, user_code
 from ifmixup.errors import InputError, TrainingError
-from ifmixup.graphs import Graphs, cut, is_undirected, select
+from ifmixup.graphs import Graphs, is_undirected, select
 from ifmixup.nn.graph_model import GraphModel
 from ifmixup.nn.inputs import GraphsModel
 from ifmixup.training.edge_attributes import with_edge_attr
@@ -308,7 +308,7 @@ class Trainer:
     def _training_batches(self) -> Iterator[Graphs]:
         """The graphs of each step of an epoch, changed unless the method's loss does that."""
         indices = self._indices()
-        take = cut if self._own_loss else self.method.take
+        take = self.method._cut if self._own_loss else self.method.take
         while batches := list(islice(indices, self.batches_at_once)):
             began = time.perf_counter()
             if self.graphs is not None:
