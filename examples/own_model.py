@@ -1,4 +1,4 @@
-"""A model of your own on mixed graphs: give `edge_weight` to every convolution, and check it.
+"""Your own model on mixed graphs: pass `edge_weight` to every convolution, and check it.
 
 `ifmixup.check_model` calls the model with other weights and sees whether the logits change. Try it
 with `--forget`, which leaves the weights out: such a model trains without an error, but every mixed

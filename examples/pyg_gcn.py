@@ -1,4 +1,4 @@
-"""PyG's ready-made `torch_geometric.nn.GCN` on mixed graphs, made a graph classifier.
+"""PyG's ready-made `torch_geometric.nn.GCN` on mixed graphs, as a graph classifier.
 
 PyG's model is node-level. `ifmixup.nn.Classifier` adds a readout and a linear layer, and gives the
 model `edge_weight` by name. PyG's GCN and GraphConv read it; PyG's GIN ignores it, which

@@ -126,7 +126,7 @@ def test_names_must_be_the_same():
     same_names("It", {"a": 1}, ["a"])
     with pytest.raises(InputError, match="It has no b, c"):
         same_names("It", {"a": 1}, ["a", "b", "c"])
-    with pytest.raises(InputError, match=r"It has \['z'\], which is not known"):
+    with pytest.raises(InputError, match=r"It has \['z'\], which is unknown"):
         same_names("It", {"a": 1, "z": 2}, ["a"])
 
 

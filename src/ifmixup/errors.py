@@ -21,7 +21,7 @@ class InputTypeError(IfmixupError, TypeError):
 
 
 class RecoveryError(IfmixupError, ValueError):
-    """A mixed graph that cannot be taken apart; the message says which condition fails."""
+    """A mixed graph whose two graphs cannot be recovered; the message says why."""
 
 
 class DatasetError(IfmixupError, ValueError):
@@ -37,11 +37,11 @@ class ComponentError(IfmixupError, ValueError):
 
 
 class TrainingError(IfmixupError, ValueError):
-    """A training that cannot go on, such as one whose loss is not finite."""
+    """A training that cannot continue, such as one whose loss is not finite."""
 
 
 class CheckpointError(IfmixupError, ValueError):
-    """A checkpoint that cannot be read, or is of another training."""
+    """A checkpoint that cannot be read, or belongs to another training."""
 
 
 class StoreError(IfmixupError, ValueError):
@@ -49,7 +49,7 @@ class StoreError(IfmixupError, ValueError):
 
 
 class MissingExtraError(IfmixupError, ImportError):
-    """An optional package is not installed; the message names the extra that brings it."""
+    """An optional package is not installed; the message names the extra to install."""
 
 
 def import_extra(module: str, extra: str) -> ModuleType:

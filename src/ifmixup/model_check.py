@@ -56,7 +56,7 @@ def check_model(model: nn.Module, batch: Data, *, call: Call | None = None) -> M
     its name (``x``, ``edge_index``, ``edge_weight``, ``batch``, ...), a ``forward(data)`` with a
     single parameter the batch itself; these four go in by position where ``forward`` takes
     ``*args``, or has other names for them before ``batch``. Where there is ``edge_attr`` but no
-    ``edge_weight``, the weights go there as ``[E, 1]``, unless the batch has attributes of its own.
+    ``edge_weight``, the weights go there as ``[E, 1]``, unless the batch already has attributes.
     Logits may be of graphs or of nodes.
 
     A copy is called, without gradients: the model, its running statistics and the random numbers to

@@ -101,7 +101,7 @@ def pickle_classes(classes: list[Any]) -> bytes:
         names = ", ".join(each.__name__ for each in classes)
         raise ComponentError(
             f"{names} cannot be sent to a worker: {type(error).__name__}: {error}. Put the class "
-            f"into a file of its own, without open files, locks or tensors at module level."
+            f"into a separate file, without open files, locks or tensors at module level."
         ) from error
     finally:
         for module in registered:

@@ -125,7 +125,7 @@ def same_names(what: str, given: Mapping[str, Any], known: Iterable[str]) -> Non
     if missing:
         raise InputError(f"{what} has no {', '.join(sorted(missing))}.")
     if unknown:
-        raise InputError(f"{what} has {short(sorted(map(str, unknown)))}, which is not known.")
+        raise InputError(f"{what} has {short(sorted(map(str, unknown)))}, which is unknown.")
 
 
 def as_dict(value: Any) -> dict[str, Any]:

@@ -142,7 +142,7 @@ class TestUntil:
         assert self.mixes(method, batch, 3)
 
     def test_the_length_of_the_training_must_be_known(self, batch):
-        with pytest.raises(InputError, match=r"until=0.5 is a share .* Set num_epochs"):
+        with pytest.raises(InputError, match=r"until=0.5 is a fraction .* Set num_epochs"):
             mixup(until=0.5)(batch)
 
     def test_a_training_tells_its_length(self, packed):

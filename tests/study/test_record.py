@@ -52,7 +52,7 @@ def test_times_are_in_utc():
         (None, "None is not an object"),
         ([], "is not an object"),
         ({}, "the record has no error, finished_at, host"),
-        ({**values(), "more": 1}, r"the record has \['more'\], which is not known"),
+        ({**values(), "more": 1}, r"the record has \['more'\], which is unknown"),
         (changed("key", to=5), "key must be str; got 5"),
         (changed("status", to="fine"), "the status 'fine' does not go"),
         (changed("status", to=["done"]), "the status"),

@@ -95,8 +95,8 @@ class IfMixup(PairMethod):
             raise InputError(f"bandwidth must be more than 0; got {bandwidth}.")
         if until is not None and (until < 0 or (isinstance(until, float) and until > 1)):
             raise InputError(
-                f"until must be a number of epochs (an int), a share of the training in [0, 1] (a "
-                f"float), or None; got {until}."
+                f"until must be a number of epochs (an int), a fraction of the training in [0, 1] "
+                f"(a float), or None; got {until}."
             )
         if shuffle_every is not None and shuffle_every < 1:
             raise InputError(f"shuffle_every must be at least 1, or None; got {shuffle_every}.")
@@ -167,7 +167,7 @@ class IfMixup(PairMethod):
             return self.until is not None and self.epoch >= self.until
         if self.num_epochs is None:
             raise InputError(
-                f"until={self.until} is a share of the training, but its length is not known. Set "
+                f"until={self.until} is a fraction of the training, whose length is unknown. Set "
                 f"num_epochs of the method, or give until as a number of epochs."
             )
         return self.epoch >= self.until * self.num_epochs

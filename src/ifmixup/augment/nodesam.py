@@ -42,7 +42,7 @@ class NodeSam(Method):
     numbers of edges and triangles stay nearly the same on average.
 
     Split: a node u becomes u and u', joined by an edge; both have its features. Each neighbour of u
-    goes to either half by a coin. A neighbour that is in a triangle with u may go to both, with
+    goes to either half at random. A neighbour that is in a triangle with u may go to both, with
     probability :math:`\min(n / k, 1)`, where k is the number of such neighbours and
 
     .. math::

@@ -27,9 +27,9 @@ class Subgraph(Method):
     the next. The graphs of a batch are walked on at once.
 
     The paper keeps 80 % of the nodes, its code for the TU datasets 20 %. What it leaves open, and
-    our choice: the walk follows the direction of edges; where no neighbour is left, it goes on at a
-    random node that it has not visited, so the number of nodes does not depend on chance (the
-    paper's code stops there).
+    our choice: the walk follows the direction of edges; where no neighbour is left, it continues at
+    a random node that it has not visited, so the number of nodes is not random (the paper's code
+    stops there).
 
     Args:
         num_classes: Number of classes; None if ``y`` is float rows already.

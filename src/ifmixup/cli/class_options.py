@@ -166,11 +166,12 @@ def _row(option: Option, cls: type) -> tuple[str, str]:
         found = re.search(rf"^    {option.name}: (.+(?:\n     .*)*)", arguments, re.M)
         if found:
             plain = " ".join(re.sub(r'``"?([^`]*?)"?``', r"\1", found[1]).split())
-            text = re.split(r"[.;:](?: |$)", plain.removeprefix("The "), maxsplit=1)[0]
+            text = re.split(r"[.;](?: |$)", plain.removeprefix("The "), maxsplit=1)[0]
             break
     unset = option.required or option.default is None or option.default == ()
     default = "" if unset else f" (default: {option.default})"
-    return head, f"{text[:1].upper()}{text[1:]}{default}"
+    first = text[:1].upper() if text[:1].isascii() else text[:1]  # not λ
+    return head, f"{first}{text[1:]}{default}"
 
 
 def _metavar(hint: Any) -> str:

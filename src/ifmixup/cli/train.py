@@ -166,10 +166,11 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
         part = f"fold {options.fold}" if options.fold is not None else "the test part"
         first, *others = shown(metrics, data.task)
         title = title_of(first)
-        more = "".join(f", {title_of(name)} {values[name]:.3f}" for name in others)
+        texts = {name: f"{value:.3f}".replace("-", "−") for name, value in values.items()}
+        more = "".join(f", {title_of(name)} {texts[name]}" for name in others)
         console.print(
             f"{title[0].upper()}{title[1:]} on the {len(fold.test)} graphs of {part}: "
-            f"{values[first]:.3f}{more}"
+            f"{texts[first]}{more}"
         )
     console.print(f"Saved to {options.save}")
     return 0

@@ -217,7 +217,7 @@ class GraphDataset(InMemoryDataset):
         return super().num_classes if self.class_names is None else len(self.class_names)
 
     def copy(self, idx: Sequence[int] | Tensor | None = None) -> GraphDataset:
-        """The graphs, or the selected ones, as a dataset of their own."""
+        """The graphs, or the selected ones, as a separate dataset."""
         chosen = self if idx is None else self.index_select(idx)
         copied = super().copy(idx)
         copied._ids = chosen.ids

@@ -201,7 +201,7 @@ def _column(values: Tensor, name: str, first: int, file: TextFile) -> Column:
     if len(values) * width > max_entries():
         raise DatasetError(
             f"{file.where}: one-hot features of {len(values)} x {width} entries are more than the "
-            f"{max_entries()} allowed. Make smaller features of your own with PyG's TUDataset, or "
-            f"set the environment variable {VARIABLE} to a larger number, 4 for each entry."
+            f"{max_entries()} allowed. Make smaller features with PyG's TUDataset, or set the "
+            f"environment variable {VARIABLE} to a larger number, 4 for each entry."
         )
     return Column(name, tuple(range(first, first + width)))

@@ -137,8 +137,8 @@ class GraphModel(nn.Module, ABC):
         dropout: Dropout probability after the dense layer of the head.
         readout: Sum, mean or maximum over the nodes of a graph: ``"sum"``, ``"mean"`` or ``"max"``.
         norm: Normalisation in every layer: ``"batch"`` or ``"none"``.
-        jk: Jumping knowledge: ``"last"`` classifies the readout of the last layer; ``"sum"`` puts a
-            linear head on the readout of the input and of every layer, and sums the logits.
+        jk: Jumping knowledge: ``"last"`` classifies the readout of the last layer, ``"sum"`` adds
+            up linear heads on the readouts of the input and of every layer.
     """
 
     #: How papers write the model's name.

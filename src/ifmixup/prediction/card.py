@@ -102,10 +102,10 @@ def measured_sentence(card: dict[str, Any]) -> str:
             "Hold out a fold with --fold, or run ifmixup compare."
         )
     title = title_of(measured.get("metric", card["metric"]))
-    told = f"{title} {measured['value']:.3f} on {measured['graphs']} graphs"
+    told = f"{title} {_signed(measured['value'])} on {measured['graphs']} graphs"
     if measured["interval"] is not None:
         low, high = measured["interval"]
-        told += f" (95 % interval {low:.3f} to {high:.3f})"
+        told += f" (95 % interval [{_signed(low)}, {_signed(high)}])"
     if measured["part"] == "validation":
         return (
             f"{told} that were held out but chose the epoch: expect somewhat worse on new graphs."
@@ -184,3 +184,7 @@ def _ending(card: dict[str, Any]) -> str:
 
 def _or_unknown(value: int | None) -> str:
     return "an unknown number" if value is None else f"{value:,}"
+
+
+def _signed(value: float) -> str:
+    return f"{value:.3f}".replace("-", "−")

@@ -40,8 +40,8 @@ _INTRO = (
     "dummy node, where one graph has no node."
 )
 _PROVISO = (
-    "Both graphs are recovered where the features of nodes are linearly independent, as one-hot "
-    "features are. Continuous features have no such guarantee: run "
+    "Both graphs can be recovered if the node features are linearly independent, as one-hot "
+    "features are. This is not guaranteed for continuous features: run "
 )
 _CAPTIONS = ("mixed: λA + (1 − λ)B", "recovered: the larger part", "recovered: the smaller part")
 
@@ -53,7 +53,7 @@ def explorer(examples: Examples | None) -> Section | None:
     """
     if examples is None:
         return None
-    name, title = "explorer", "See two of these graphs mix, and recover them"
+    name, title = "explorer", "Mix two of these graphs, and recover them"
     try:
         import_extra("networkx", "plot")
         import_extra("matplotlib", "plot")

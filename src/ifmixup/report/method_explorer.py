@@ -30,9 +30,10 @@ _COLOURS: dict[Origin, str] = {
 }
 _BOX = (540, 440)  # in points
 _INTRO = (
-    "Rings and edges have the colour of the graph that they come from; a node has its number "
-    "there. Each step of the slider is another random draw. S-Mixup's matching network is trained "
-    "on these two graphs alone here, and for Graph Transplant all nodes are equally salient."
+    "Rings and edges have the colour of the graph that they come from; a node has its number in "
+    "that graph. Each step of the slider is another random draw. For this figure, S-Mixup's "
+    "matching network is trained on these two graphs only, and all nodes are equally salient for "
+    "Graph Transplant."
 )
 
 

@@ -77,4 +77,5 @@ class RunningMeans:
         return sum(known) / len(known) if known else math.nan
 
     def _format(self, value: float) -> str:
-        return f"{100 * value:.1f}" if is_fraction(self._metric) else f"{value:.3g}"
+        text = f"{100 * value:.1f}" if is_fraction(self._metric) else f"{value:.3g}"
+        return text.replace("-", "−") if value < 0 else text

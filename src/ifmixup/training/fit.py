@@ -229,7 +229,8 @@ def epoch_bar(epochs: int) -> Iterator[Told]:
             metric = trainer.metric
             text = f"loss {trainer.curves['train_loss'][-1]:.4f}"
             for part, measured in trainer.latest.items():
-                text += f"  {part} {title_of(metric)} {measured[metric]:.3f}"
+                value = f"{measured[metric]:.3f}".replace("-", "−")
+                text += f"  {part} {title_of(metric)} {value}"
             progress.update(task, completed=trainer.epoch, figures=text)
 
         def show_fit(share: float) -> None:
