@@ -266,7 +266,7 @@ class TestBuilding:
         ("model", nn.ReLU, r"ReLU.__init__ takes no in_channels and no out_channels.*in_channels="),
         ("model", "no_file.py:Net", r"There is no file 'no_file.py' to load a model from"),
         ("model", "no_module:Net", r"module 'no_module' cannot be imported.*'no_module.py:Class'"),
-        ("model", "torch.nn:", r"'torch.nn:' names no class"),
+        ("model", "torch.nn:", r"'torch.nn:' does not name a class"),
         ("method", "ifmixup.augment:IfMixpu", r"Unknown class in ifmixup.augment.*'IfMixup'"),
         ("method", "ifmixup(alpha)", r"written as name=value, separated by commas; got 'alpha'"),
         ("method", "ifmixup(alpha=x)", r"The option alpha of ifmixup must be float; got 'x'"),

@@ -378,7 +378,7 @@ def test_dropout_is_not_taken_for_an_effect_of_node_weights(batch):
     [
         (Own(), r"ignores node_weight.*node_weight=None in forward and use ifmixup\.nn\.BatchNorm"),
         (Weighs(nn.BatchNorm1d(8), readout=False), "ignores node_weight"),
-        (Weighs(nn.BatchNorm1d(8)), r"in part \(norm: every node counts whole\).*BatchNorm"),
+        (Weighs(nn.BatchNorm1d(8)), r"in part \(norm: every node counts fully\).*BatchNorm"),
         (Weighs(pyg.BatchNorm(8)), r"in part \(norm\.module: every"),
         (Weighs(ours.BatchNorm(8), readout=False), r"in part: use.*global_mean_pool"),
     ],

@@ -552,7 +552,7 @@ def test_nothing_to_compare_is_an_error(tmp_path, what):
 
 def test_one_class_is_nothing_to_learn(tmp_path):
     alike = [graph for graph in load("MUTAG") if int(graph.y) == 0]
-    with pytest.raises(InputError, match="of one class"):
+    with pytest.raises(InputError, match="have the same class"):
         ifmixup.compare(alike, folder=tmp_path)
 
 

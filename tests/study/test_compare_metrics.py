@@ -102,7 +102,9 @@ def test_accuracy_is_not_the_metric_where_one_class_holds_most_graphs(tmp_path, 
     assert found.study.metric == "roc_auc"
     said = capsys.readouterr().err
     (line,) = [line for line in said.splitlines() if line.startswith("92.4 % of the graphs of ")]
-    assert line.endswith("The metric is ROC-AUC; --metric accuracy uses accuracy instead.")
+    assert line.endswith(
+        "The metric is therefore ROC-AUC; --metric accuracy uses accuracy instead."
+    )
     assert line in found.study.notes
     assert said.index(line) < said.index("runs done")  # before the first run
     guess = found.study.baselines[0]
