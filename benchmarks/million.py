@@ -28,6 +28,7 @@ from torch_geometric.data import Data
 from torch_geometric.utils import to_undirected
 
 from ifmixup.components import resolve
+from ifmixup.graphs import Graphs
 from ifmixup.study.engines.local import LocalEngine
 from ifmixup.study.splits import make_splits
 from ifmixup.study.study import Candidate, folds_of, make_trial
@@ -135,7 +136,8 @@ class Steps:
     """The steps of one epoch after the other, and what they took."""
 
     def __init__(self, trainer: Trainer) -> None:
-        self.trainer, self.batches = trainer, iter(())
+        self.trainer = trainer
+        self.batches: Iterator[Graphs] = iter(())
         self.graphs, self.cpu_seconds, self.seconds = 0, 0.0, 0.0
         trainer.model.train()
 

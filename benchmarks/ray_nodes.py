@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+os.environ.setdefault("RAY_worker_niceness", "0")  # by default other work here goes before runs
 
 import psutil
 from rich.console import Console
@@ -90,15 +91,14 @@ class Sampler(threading.Thread):
 
 
 def _kind(command: list[str]) -> str:
-    text = " ".join(command)
-    for kind, part in (
-        ("gcs", "gcs_server"),
-        ("workers", "default_worker.py"),
-        ("workers", "ray::"),
-        ("raylets", "/raylet/raylet"),
-    ):
-        if part in text:
+    program, text = (command or [""])[0], " ".join(command)
+    for kind, part in (("gcs", "gcs_server"), ("raylets", "raylet/raylet")):
+        if program.endswith(part):
             return kind
+    if "agent" in text.lower():
+        return "helpers"
+    if "default_worker.py" in text or "ray::" in text:
+        return "workers"
     return "helpers" if "/ray/" in text else "other"
 
 
@@ -124,7 +124,7 @@ def timed(file: str) -> Any:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=500)
-    parser.add_argument("--epochs", type=int, default=100)
+    parser.add_argument("--epochs", type=int, default=60)
     parser.add_argument("--folder", type=Path, help="where the runs of the local engine stay")
     parser.add_argument("--only-local", action="store_true", help="only these, into --folder")
     given = parser.parse_args()
