@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
 import numpy as np
 
+from ifmixup.errors import StoreError
+
 if TYPE_CHECKING:
     from torch import Tensor
 
 N = TypeVar("N", int, float)
-_JSON = json.JSONDecoder()
 _NUMBERS: dict[str, float] = {}  # by their JSON
 _MOST_NUMBERS = 10_000
+_NOT_NUMBERS = ('"', "u", "l", "a", "I")  # one of them is in each text and word that JSON has
 
 
 class Compact(Sequence[N], Generic[N]):
@@ -132,11 +134,11 @@ class StoredCurves(Mapping[str, Curve]):
         return found
 
     def length(self, name: str) -> int:
-        """The number of values of a curve, which is not decoded for it."""
+        """The number of values of a curve, which is decoded only where it has texts or words."""
         found = self._curves[name]
-        if isinstance(found, str):
+        if isinstance(found, str) and not any(mark in found for mark in _NOT_NUMBERS):
             return found.count(",") + 1 if found else 0
-        return len(found)
+        return len(self[name])
 
     def _decoded(self, name: str, text: str) -> list[float]:
         # Accuracies of many runs are few different numbers: looking one up is faster than decoding.
@@ -146,10 +148,10 @@ class StoredCurves(Mapping[str, Curve]):
                 return [_NUMBERS[number] for number in text.split(",")]
             except KeyError:
                 pass
-        given, end = _JSON.raw_decode(f"[{text}]")
-        if end != len(text) + 2:
-            raise ValueError(f"{text[end - 1 : end + 59]!r} is not a number")
-        values = self._decode(given)
+        try:
+            values = self._decode(json.loads(f"[{text}]"))
+        except ValueError as error:
+            raise StoreError(f"The curve {name[:60]!r} of a run cannot be read: {error}") from error
         if few and len(_NUMBERS) < _MOST_NUMBERS:
             _NUMBERS.update(zip(text.split(","), values, strict=True))
         return values
