@@ -142,9 +142,9 @@ def best_value(curves: Mapping[str, Sequence[float]]) -> float:
     """The best validation metric of all epochs, with the sign that makes more better."""
     metric = metric_of(curves)
     values = list(curves[f"validation_{metric}"])
-    if not any(map(math.isnan, values)):  # for many runs: without a call per epoch
-        values = [max(values) if higher_is_better(metric) else min(values)]
-    return max(signed(value, metric) for value in values)
+    if math.isnan(sum(values)):  # if not, as in nearly every run, without a call per epoch
+        return max(signed(value, metric) for value in values)
+    return signed(max(values) if higher_is_better(metric) else min(values), metric)
 
 
 def best_epoch(curves: Mapping[str, Sequence[float]]) -> int:
