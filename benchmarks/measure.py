@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import statistics
 import threading
@@ -142,6 +143,7 @@ def save(name: str, **measured: Any) -> Path:
         },
         "processor": platform.machine(),
         "threads": torch.get_num_threads(),
+        "load": os.getloadavg()[1],  # other work beside it slows down what is measured
         **measured,
     }
     path = RESULTS / f"benchmark-{name}.json"

@@ -121,7 +121,10 @@ def describe(hint: Any) -> str:
 
 def same_names(what: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
     """Check that ``given`` has all names that are ``known``, and no other."""
-    missing, unknown = set(known) - set(given), set(given) - set(known)
+    expected, there = set(known), set(given)
+    if expected == there:
+        return
+    missing, unknown = expected - there, there - expected
     if missing:
         raise InputError(f"{what} has no {', '.join(sorted(missing))}.")
     if unknown:

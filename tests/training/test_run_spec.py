@@ -5,7 +5,7 @@ import pytest
 
 from ifmixup.components import resolve, with_options
 from ifmixup.errors import InputError
-from ifmixup.training.run_spec import Fold, RunSpec, digest, specs_on
+from ifmixup.training.run_spec import Fold, RunSpec, digest, digest_of_lists, specs_on
 from ifmixup.training.settings import Settings
 from stored_runs import spec
 
@@ -78,6 +78,12 @@ def test_a_fold_is_the_same_in_any_order():
     assert fold.indices("validation").tolist() == [2]
     assert fold.fingerprint == digest([[0, 3], [2], [1]])
     assert Fold.of(fold.to_dict()) == fold
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 65_536, 70_000])
+def test_a_fold_is_hashed_in_parts(count):
+    lists = [list(range(count)), [], [7]]
+    assert digest_of_lists(lists) == digest(lists)
 
 
 def test_without_validation_its_graphs_are_trained_on():

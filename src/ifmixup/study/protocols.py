@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ifmixup.errors import InputError, known_name
-from ifmixup.training.task import best_epoch, signed, validation_score
+from ifmixup.training.compact import length_of
+from ifmixup.training.task import best_epoch, best_value, signed, validation_score
 
 if TYPE_CHECKING:  # which would import torch
     from ifmixup.training.run import RunResult
@@ -190,9 +191,13 @@ def mean(values: Mapping[Pair, float]) -> float:
 def _holdout(candidates: Sequence[Results]) -> dict[Pair, Choice]:
     points = {}
     for pair in sorted({pair for runs in candidates for pair in runs}):
-        there = [index for index, runs in enumerate(candidates) if pair in runs]
-        epochs = {index: best_epoch(candidates[index][pair].curves) for index in there}
-        best = max(there, key=lambda i: validation_score(candidates[i][pair].curves, epochs[i]))
+        there = {index: runs[pair].curves for index, runs in enumerate(candidates) if pair in runs}
+        # Losses decide among equals only, and of a large grid most are never decoded.
+        values = {index: best_value(curves) for index, curves in there.items()}
+        highest = max(values.values())
+        top = [index for index, value in values.items() if value == highest]
+        epochs = {index: best_epoch(there[index]) for index in top}
+        best = max(top, key=lambda index: validation_score(there[index], epochs[index]))
         points[pair] = Choice(best, epochs[best] + 1)
     return points
 
@@ -241,7 +246,7 @@ def _check(results: Sequence[RunResult], protocol: str) -> str:
     if needs_validation(protocol):
         needed += [f"validation_{metrics[0]}", "validation_loss"]
     for result in results:
-        lengths = {name: len(result.curves.get(name, ())) for name in needed}
+        lengths = {name: length_of(result.curves, name) for name in needed}
         if len(set(lengths.values())) > 1 or not all(lengths.values()):
             told = ", ".join(f"{name} {length}" for name, length in lengths.items())
             raise InputError(f"A run has curves of different or no length: {told} epochs.")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import socket
 import zlib
 from collections.abc import Iterator, Mapping
@@ -18,7 +19,7 @@ from sys import intern
 from typing import Any
 
 from ifmixup.errors import InputError, StoreError
-from ifmixup.training.compact import StoredCurves
+from ifmixup.training.compact import StoredCurves, length_of
 from ifmixup.training.run import RunResult, versions
 from ifmixup.training.run_spec import RunSpec
 from ifmixup.training.task import check_metric_name
@@ -27,6 +28,7 @@ from ifmixup.values import as_dict, decode, decode_fields, decode_number, encode
 MAX_CURVES = 256 * 1024**2
 """The maximum number of bytes that the curves of one run may have."""
 
+_IS_UTC = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T([0-9]{2}:){2}[0-9]{2}\.[0-9]{6}\+00:00")
 _TEXTS = {"key": str, "error": str | None, "host": str, "finished_at": str}
 _PARTS = ("key", "spec", "status", "result", "error", "versions", "host", "finished_at")
 
@@ -159,8 +161,7 @@ def _checked(status: Any, found: dict[str, Any]) -> Record:
     for seconds in () if result is None else (result.seconds, result.prepare_seconds):
         if not 0 <= seconds < math.inf:
             raise StoreError(f"{seconds} is not a number of seconds")
-    finished_at = _utc(datetime.fromisoformat(found["finished_at"]))
-    return Record(**{**found, "finished_at": finished_at})
+    return Record(**{**found, "finished_at": _utc_of(found["finished_at"])})
 
 
 @lru_cache(maxsize=256)
@@ -182,6 +183,12 @@ def _utc(time: datetime) -> str:
     if time.tzinfo is None:
         raise StoreError(f"the time {time} has no time zone")
     return time.astimezone(timezone.utc).isoformat(timespec="microseconds")
+
+
+def _utc_of(text: str) -> str:
+    """A stored time in that form, which it nearly always has."""
+    time = datetime.fromisoformat(text)
+    return text if _IS_UTC.fullmatch(text) else _utc(time)
 
 
 def _json(value: Any) -> str:
@@ -232,9 +239,9 @@ def check_result(record: Record, *, validated: bool | None = None) -> None:
         raise StoreError(f"its validation curves are {short(sorted(judged))}, not of {metric}")
     if validated and not judged:
         raise StoreError("it has no validation curves, but its fold has validation graphs")
-    read = [measured[0]]  # by the protocols: decoding the others would take time
+    read = [measured[0]]  # by the protocols
     if validated:
         read += [f"validation_{metric}", "validation_loss"]
     for name in curves if validated is None else read:
-        if (count := len(curves[name])) != epochs:
+        if (count := length_of(curves, name)) != epochs:
             raise StoreError(f"the curve {short(name)} has {count} values for {epochs} epochs")

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -96,13 +97,16 @@ class Row:
 
     def chosen_results(self) -> list[RunResult]:
         """The runs that the number rests on: those of the chosen setting, fold by fold."""
-        by_key = {record.key: record.result for record in self.records}
         chosen = [
-            by_key.get(self.trial.keys[self.reading.chosen[pair].candidate][index])
+            self._results.get(self.trial.keys[self.reading.chosen[pair].candidate][index])
             for index, pair in enumerate(self.trial.pairs)
             if pair in self.reading.chosen
         ]
         return [result for result in chosen if result is not None]
+
+    @cached_property
+    def _results(self) -> dict[str, RunResult | None]:
+        return {record.key: record.result for record in self.records}
 
     @property
     def fit_seconds(self) -> float | None:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from ifmixup.errors import InputError, StoreError
 from ifmixup.safe_io import atomically
+from ifmixup.training.compact import Indices
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run_spec import PARTS, Fold, digest
 from ifmixup.values import check_seed
@@ -116,10 +118,10 @@ def make_splits(data: PackedDataset, *, folds: int = 10, repeats: int = 1, seed:
     for repeat in range(repeats):
         # Legacy generators of numpy, seeded by a number of 32 bits, are the same everywhere.
         start = int(digest(["splits", seed, repeat])[:8], 16)
-        cut = list(StratifiedKFold(parts, shuffle=True, random_state=start).split(y, y))
-        for number, (rest, test) in enumerate(cut[:folds]):
+        cut = StratifiedKFold(parts, shuffle=True, random_state=start).split(y, y)
+        for number, (rest, test) in enumerate(islice(cut, folds)):  # one in memory at a time
             chance = np.random.RandomState((start + number + 1) % 2**32)
-            validation = cut[1][1] if folds == 1 else _stratified_tenth(rest, y, chance)
+            validation = next(cut)[1] if folds == 1 else _stratified_tenth(rest, y, chance)
             made.append(fold_of(repeat, number, np.setdiff1d(rest, validation), validation, test))
     if any(not each.validation for each in made):
         raise InputError(
@@ -214,7 +216,7 @@ def repeated(folds: Sequence[Fold], repeats: int) -> tuple[Fold, ...]:
 
 def fold_of(repeat: int, fold: int, *parts: np.ndarray) -> Fold:
     """A fold of the arrays of its training, validation and test graphs."""
-    return Fold(repeat, fold, *(tuple(part.tolist()) for part in parts))
+    return Fold(repeat, fold, *(Indices(part) for part in parts))
 
 
 def check_counts(folds: int, repeats: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import json
 import shutil
 import sqlite3
@@ -123,9 +124,10 @@ class Store:
         """Those of the runs ``keys`` that are there, by key; without ``curves`` it is faster."""
         found: dict[str, Record] = {}
         wanted = iter(dict.fromkeys(keys))
-        while some := list(islice(wanted, _AT_ONCE)):
-            where = f"key IN ({', '.join('?' * len(some))})"
-            found |= {record.key: record for record in self._records(where, some, curves)}
+        with _no_collection():
+            while some := list(islice(wanted, _AT_ONCE)):
+                where = f"key IN ({', '.join('?' * len(some))})"
+                found |= {record.key: record for record in self._records(where, some, curves)}
         return found
 
     def records(self, *, curves: bool = True, **wanted: str | int) -> Iterator[Record]:
@@ -320,6 +322,20 @@ def _check_ours(connection: sqlite3.Connection, path: Path) -> None:
             f"It is left as it is. {advice}, or choose another folder."
         )
     connection.execute("SELECT count(*) FROM runs WHERE key = ''").fetchone()
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """Pause the garbage collector, which would look at all runs again and again as they are read:
+    a sixth of the time. There are no cycles in them.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 @contextmanager

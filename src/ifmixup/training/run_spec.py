@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from json.encoder import encode_basestring_ascii
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,12 +22,26 @@ if TYPE_CHECKING:
 
 VERSION = 3  # of the training: another one where the same spec gives other numbers than before
 PARTS = ("train", "validation", "test")
+_HASHED = 1 << 16  # numbers of a fold that are hashed at once
 _LATER: dict[str, Any] = {"metrics": []}  # that an older spec has not
 
 
 def digest(value: Any) -> str:
     """A fingerprint of plain values, the same on every machine."""
     return _hash(_json(value))
+
+
+def digest_of_lists(lists: Iterable[Sequence[int]]) -> str:
+    """:func:`digest` of lists of numbers, of a few of them at a time: they may be millions."""
+    hasher, before = hashlib.sha256(b"["), b"["
+    for numbers in lists:
+        hasher.update(before)
+        for start in range(0, len(numbers), _HASHED):
+            text = ",".join(map(str, numbers[start : start + _HASHED]))
+            hasher.update(("," * (start > 0) + text).encode())
+        before = b"],["
+    hasher.update(b"]]")
+    return hasher.hexdigest()[:24]
 
 
 def _json(value: Any) -> str:
@@ -64,7 +79,7 @@ class Fold:
     @cached_property
     def fingerprint(self) -> str:
         """The same for the same graphs in the same parts."""
-        return digest([list(getattr(self, part)) for part in PARTS])
+        return digest_of_lists([getattr(self, part) for part in PARTS])
 
     @cached_property
     def without_validation(self) -> Fold:
@@ -125,8 +140,9 @@ class RunSpec:
         return self._key(_recipe(self.settings, self.model, self.method, self.metrics))
 
     def _key(self, recipe: str) -> str:
-        own = [VERSION, [self.data, self.split, self.seed, self.repeat, self.fold]]
-        return _hash(f"{_json(own)[:-1]},{recipe}]")
+        data, split = (encode_basestring_ascii(text) for text in (self.data, self.split))
+        own = f"{data},{split},{self.seed:d},{self.repeat:d},{self.fold:d}"  # as JSON
+        return _hash(f"[{VERSION},[{own}],{recipe}]")
 
     @property
     def run_seed(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from ifmixup.components import ClassSpec
 from ifmixup.errors import InputError
@@ -108,7 +109,12 @@ def difference_unit(metric: str) -> str:
 
 def metric_of(curves: Mapping[str, Sequence[float]]) -> str:
     """The metric that curves were measured with: the one that their names name."""
-    for name in curves:
+    return _metric_of(tuple(curves))
+
+
+@lru_cache
+def _metric_of(names: tuple[str, ...]) -> str:
+    for name in names:
         part, _, metric = name.partition("_")
         if part in ("test", "validation") and metric != "loss":
             return metric
@@ -132,6 +138,15 @@ def validation_score(curves: Mapping[str, Sequence[float]], epoch: int = -1) -> 
     return signed(value, metric), signed(loss, "loss")
 
 
+def best_value(curves: Mapping[str, Sequence[float]]) -> float:
+    """The best validation metric of all epochs, with the sign that makes more better."""
+    metric = metric_of(curves)
+    values = list(curves[f"validation_{metric}"])
+    if math.isnan(sum(values)):  # if not, as in nearly every run, without a call per epoch
+        return max(signed(value, metric) for value in values)
+    return signed(max(values) if higher_is_better(metric) else min(values), metric)
+
+
 def best_epoch(curves: Mapping[str, Sequence[float]]) -> int:
     """The epoch, from 0, that validation chooses: the best metric, then the lowest loss, then the
     earliest.
@@ -145,4 +160,6 @@ def best_epoch(curves: Mapping[str, Sequence[float]]) -> int:
         equal = list(range(len(values)))
     if len(equal) == 1:
         return equal[0]
-    return max(equal, key=lambda epoch: validation_score(curves, epoch))  # the first of equals
+    losses = list(curves["validation_loss"])
+    scores = [(signed(values[epoch], metric), signed(losses[epoch], "loss")) for epoch in equal]
+    return equal[scores.index(max(scores))]  # the first of equals
