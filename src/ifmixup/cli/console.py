@@ -34,18 +34,18 @@ class PlainConsole(Console):
 
 
 def print_answer(found: Comparison, config: Mapping[str, Any], console: Console) -> None:
-    """Print what a study found in plain words, its notes, and how to train the best model.
+    """Print what a study found in plain words, how to train the best model, and its notes.
 
     The paragraph is wrapped at the width of the terminal; the command is one line, to copy.
     """
     from rich.text import Text
 
     said, _, command = found.answer(config).partition("\n")
-    notes = [""] if found.study.notes else []
-    for text in ("", said, *notes, *found.study.notes):
-        console.print(Text(printable_lines(text)))
+    console.print(Text(printable_lines(f"\n{said}")))
     if command:
         console.print(f"\n  {command}\n")
+    for note in found.study.notes:
+        console.print(Text(printable_lines(note)))
 
 
 def print_skipped(dataset: GraphDataset, console: Console) -> None:
