@@ -8,7 +8,8 @@ too. The overhead is the processor time of everything else that the cluster's pr
 before its start to the last stored run: the driver (sending, collecting, storing), the GCS, the
 raylets and their helpers, and of the workers what is not a run: their start, their imports, their
 waiting, and the run that was lost with its node. Processes are sampled with psutil twice a second,
-so a process that is killed counts up to its last sample. Writes results/benchmark-ray.json.
+so a process that is killed counts up to its last sample; sampling itself does not count.
+Writes results/benchmark-ray.json.
 """
 
 from __future__ import annotations
@@ -66,11 +67,13 @@ class Sampler(threading.Thread):
     def __init__(self) -> None:
         super().__init__(daemon=True)
         self.seconds: dict[int, tuple[str, float]] = {}
+        self.own_seconds = 0.0  # of sampling, which is no part of what is measured
         self.done = threading.Event()
 
     def run(self) -> None:
         while not self.done.wait(0.5):
             self.sample()
+            self.own_seconds = time.thread_time()
 
     def sample(self) -> None:
         for process in psutil.Process().children(recursive=True):
@@ -95,10 +98,12 @@ def _kind(command: list[str]) -> str:
     for kind, part in (("gcs", "gcs_server"), ("raylets", "raylet/raylet")):
         if program.endswith(part):
             return kind
-    if "agent" in text.lower():
-        return "helpers"
-    if "default_worker.py" in text or "ray::" in text:
+    # A worker is started by this script, and calls itself by what it does; the options of a worker
+    # name agents, and the helpers that a raylet starts are called agents.
+    if "default_worker.py" in text:
         return "workers"
+    if program.startswith("ray::"):
+        return "helpers" if "Agent" in program else "workers"
     return "helpers" if "/ray/" in text else "other"
 
 
@@ -186,7 +191,7 @@ def on_ray(
             store.add(record)
         wall = time.monotonic() - began
         sampler.sample()
-        driver = time.process_time() - cpu
+        driver = time.process_time() - cpu - sampler.own_seconds
         found = store.get(study.keys)
     ray_engine._perform = plain
     sampler.done.set()

@@ -1,0 +1,68 @@
+"""The figures of scale on the pages are those that were measured: the files in results/."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+if not (ROOT / "results" / "benchmark-million.json").exists():
+    pytest.skip("results/ comes with the repository only", allow_module_level=True)
+
+
+def measured(name):
+    path = ROOT / "results" / f"benchmark-{name}.json"
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def page(name):
+    return " ".join((ROOT / "docs" / name).read_text(encoding="utf-8").split())
+
+
+def million():
+    found = measured("million")
+    packed, trained = found["packed"], found["trained"]
+    yield f"| packing: private memory | {_mb(packed['small'])} | {_mb(packed['large'])} |"
+    for method, called in (("none", "no augmentation"), ("ifmixup", "ifMixup")):
+        epoch, memory = trained[method]["epoch"], trained[method]["memory"]
+        small, large = (epoch[size]["microseconds"] for size in ("small", "large"))
+        assert epoch["large"]["graphs"] == 996_000, "a whole epoch"
+        ratio = large / small
+        yield f"| {called}: time per graph | {small:.1f} µs | {large:.1f} µs, {ratio:.2f} times |"
+        own = [f"{each['private_mb']:.0f} MB" for each in memory]
+        yield f"| {called}: private memory | {own[0]} | {own[1]} |"
+    yield f"in {packed['large']['cpu_seconds']:.0f} s of processor time"
+    yield f"batches of 2,560 graphs take {found['larger_batch']['private_mb']:.0f} MB"
+    yield f"ten folds {found['folds']['mb']:.0f} MB"
+    least, most = found["two_workers"]["workers_mb"]
+    disk = packed["large"]["disk_mb"]
+    yield f"share the {disk:,.0f} MB of the files and have {least:.0f} and {most:.0f} MB"
+
+
+def stored_runs():
+    found = measured("stored-runs")
+    assert found["runs"] == 50_000
+    for command, part in (("runs", "list"), ("compare", "compare"), ("report", "report")):
+        seconds, memory = found[part]["cpu_seconds"], found[part]["peak_mb"]
+        yield f"`ifmixup {command}` {seconds:.1f} s and {memory:.0f} MB"
+
+
+def _mb(packed):
+    return f"{packed['peak_mb']:.0f} MB"
+
+
+def test_a_million_graphs():
+    text = page("large-data.md")
+    assert [each for each in million() if each not in text] == []
+
+
+def test_stored_runs():
+    text = page("promises.md")
+    assert [each for each in stored_runs() if each not in text] == []
+
+
+@pytest.mark.parametrize("name", ["million", "stored-runs"])
+def test_results_are_listed(name):
+    text = (ROOT / "results" / "README.md").read_text(encoding="utf-8")
+    assert f"`benchmark-{name}.json` | `make scale`" in text
+    assert measured(name)["made_by"] == "make scale"
