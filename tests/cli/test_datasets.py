@@ -50,7 +50,7 @@ def test_a_broken_dataset_does_not_hide_the_others(capsys, tmp_path):
     assert datasets(root=tmp_path) == 1
     out = capsys.readouterr().out
     assert list(cells(out)) == ["MUTAG"]
-    assert f"Damaged: {tmp_path / 'NCI1.zip'} has no NCI1_graph_indicator.txt" in out
+    assert f"Broken: {tmp_path / 'NCI1.zip'} has no NCI1_graph_indicator.txt" in out
     assert "Not found: NCI1." not in out
 
 
