@@ -102,7 +102,9 @@ def main() -> None:
         figures.append(Figure(f"{name}: change from early to late, %", abs(change), at_most=5))
     console = Console()
     show(f"{done} runs in {seconds / 60:.0f} minutes, 2 workers", figures, console)
-    path = save("soak", made_by="make soak", minutes=seconds / 60, figures=figures, samples=watch.samples)
+    path = save(
+        "soak", made_by="make soak", minutes=seconds / 60, figures=figures, samples=watch.samples
+    )
     path.rename(RESULTS / "soak.json")
     draw(watch.samples, RESULTS / "soak.png")
 
