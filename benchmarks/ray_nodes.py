@@ -129,7 +129,7 @@ def timed(file: str) -> Any:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=500)
-    parser.add_argument("--epochs", type=int, default=60)
+    parser.add_argument("--epochs", type=int, default=100)
     parser.add_argument("--folder", type=Path, help="where the runs of the local engine stay")
     parser.add_argument("--only-local", action="store_true", help="only these, into --folder")
     given = parser.parse_args()

@@ -67,9 +67,14 @@ def make(folder: Path) -> int:
 
 def command(*arguments: str) -> dict[str, float]:
     """Seconds of wall and processor time and the peak memory of one command."""
+    return python("-m", "ifmixup", *arguments)
+
+
+def python(*arguments: str) -> dict[str, float]:
+    """The same of Python with any arguments."""
     start = time.perf_counter()
     with open(os.devnull, "wb") as nothing:
-        process = subprocess.Popen([sys.executable, "-m", "ifmixup", *arguments], stdout=nothing)
+        process = subprocess.Popen([sys.executable, *arguments], stdout=nothing)
         _, status, used = os.wait4(process.pid, 0)
     assert status == 0, arguments
     return {
@@ -96,7 +101,10 @@ def main() -> None:
         found["compare"] = command(*again, "--folder", str(folder))
         page = str(Path(temporary) / "report.html")
         found["report"] = command("report", str(folder), "--output", page)
-    figures = []
+    # What compare takes whatever is stored: it loads the graphs and makes the folds again.
+    found["imports"] = python("-c", "import torch_geometric, sklearn.model_selection")
+    cpu = found["imports"]["cpu_seconds"]
+    figures = [Figure("importing PyTorch, PyG and scikit-learn: processor seconds", cpu)]
     for name, most in (("list", 3), ("compare", 10), ("report", 30)):
         figures.append(
             Figure(f"{name}: processor seconds", found[name]["cpu_seconds"], at_most=most)

@@ -19,15 +19,17 @@ CASES = [
     ("3.10", "lowest-direct"),
     *((each, "highest") for each in ("3.10", "3.11", "3.12", "3.13")),
 ]
-TOOLS = ("pytest>=8", "hypothesis>=6.100", "psutil>=5.9", "packaging>=23")
+TOOLS = ("pytest>=8", "hypothesis>=6.100", "psutil>=5.9")
 SHOWN = ("torch", "torch_geometric", "numpy", "scipy", "scikit-learn")
 CORE = (
     "tests/test_graphs.py", "tests/test_mixing.py", "tests/test_recovery.py", "tests/test_batch.py",
-    "tests/test_edges.py", "tests/test_values.py", "tests/nn", "tests/augment/test_ifmixup.py",
+    "tests/test_edges.py", "tests/test_values.py", "tests/test_tensor_files.py", "tests/nn",
+    "tests/augment/test_ifmixup.py",
     "tests/augment/test_method.py", "tests/data/test_tu.py", "tests/data/test_pyg.py",
     "tests/training/test_packed.py", "tests/training/test_trainer.py",
     "tests/training/test_run_spec.py", "tests/training/test_mapped.py",
-    "tests/study/test_splits.py", "tests/study/test_store.py", "tests/study/test_statistics.py",
+    "tests/training/test_compact.py", "tests/study/test_splits.py", "tests/study/test_store.py",
+    "tests/study/test_record.py", "tests/study/test_statistics.py", "tests/cli/test_main.py",
 )  # fmt: skip
 
 

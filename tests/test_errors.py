@@ -34,3 +34,7 @@ def test_the_nearest_name_is_offered(given):
 
 def test_no_name_is_offered_where_none_is_near():
     assert str(unknown_name("method", "zzz", ["none"])) == "Unknown method 'zzz'. Known: none."
+
+
+def test_a_name_is_listed_once():
+    assert str(unknown_name("metric", "x", ["f1", "r2", "f1"])).endswith("Known: f1, r2.")

@@ -22,7 +22,7 @@ from torch_geometric.data import Batch, Data
 import ifmixup
 from ifmixup.components import resolve
 from ifmixup.data import FeatureEncoder, load
-from ifmixup.errors import InputError, InputTypeError
+from ifmixup.errors import DatasetError, InputError, InputTypeError
 from ifmixup.estimators import GraphClassifier, GraphRegressor
 from ifmixup.training.packed import pack
 from ifmixup.training.recommended import starting_point
@@ -617,6 +617,9 @@ All others pass as they are. These, too, pass when each row of a matrix is made 
 """
 
 
+ROUNDED = {"check_methods_subset_invariance": "it wants 1e-7, which float32 does not have"}
+"""What single precision may fail, depending on the processor."""
+
 NARROW = {"model__hidden_channels": 16, "model__num_layers": 1}
 
 
@@ -639,7 +642,7 @@ def test_scikit_learns_checks_that_apply():
 
 def test_scikit_learns_checks_on_rows_as_graphs():
     model = OnRows("gin", "none", epochs=10, batch_size=64, learning_rate=0.05, **NARROW)
-    found = statuses(model)
+    found = statuses(model, expected_failed_checks=ROUNDED)
     assert found["failed"] == set()
     assert set(DO_NOT_APPLY) <= found["passed"]
 
@@ -647,7 +650,16 @@ def test_scikit_learns_checks_on_rows_as_graphs():
 def test_scikit_learns_checks_of_the_regressor_on_rows_as_graphs():
     options = {"epochs": 10, "batch_size": 64, "learning_rate": 0.03, "model__dropout": 0.0}
     model = RegressorOnRows("gin", "none", **options, **NARROW)
-    assert statuses(model)["failed"] == set()
+    assert statuses(model, expected_failed_checks=ROUNDED)["failed"] == set()
+
+
+@pytest.mark.parametrize("estimator", [GraphClassifier, GraphRegressor])
+def test_a_prediction_does_not_depend_on_the_graphs_beside_it(estimator):
+    is_classifier = estimator is GraphClassifier
+    model = estimator(**SMALL).fit(GRAPHS, NAMES if is_classifier else SIZES)
+    predict = model.predict_proba if is_classifier else model.predict
+    one_by_one = np.concatenate([predict([graph]) for graph in GRAPHS[:20]])
+    np.testing.assert_allclose(predict(GRAPHS[:20]), one_by_one, rtol=1e-4, atol=1e-5)
 
 
 def test_fit_on_a_split():
@@ -699,6 +711,30 @@ def test_molecules_as_smiles(kind):
         classifier.predict(make(["XX", "C"]))
 
 
+RINGS = ["Cc1ccccc1", "c1ccccc1O", "C1CC1", "CC1CC1", "c1ccoc1", "Cc1ccoc1", "C1CCC1", "CCO"] * 2
+
+
+@pytest.mark.parametrize("kind", ["list", "series", "frame"])
+def test_molecules_as_smiles_with_a_split_that_reads_them(kind):
+    import pandas as pd
+
+    frame = pd.DataFrame({"smiles": RINGS, "part": ["train"] * 11 + ["valid"] * 2 + ["test"] * 3})
+    given = {"list": RINGS, "series": frame.smiles, "frame": frame}[kind]
+    classifier = GraphClassifier("gin", epochs=1, random_state=0, model__num_layers=1)
+    classifier.fit(given, [0, 1] * 8, split="scaffold")
+    of_dataset = load(RINGS, label=[0, 1] * 8)
+    found = clone(classifier).fit(of_dataset, split="scaffold").split_
+    assert all((classifier.split_[part] == found[part]).all() for part in found)
+    assert len(classifier.split_["test"])
+    if kind != "frame":
+        return
+    with pytest.warns(UserWarning, match="Leak: 3 of 3 test graphs"):
+        classifier.fit(frame, [0, 1] * 8, split="column:part")
+    assert classifier.split_["validation"].tolist() == [11, 12]
+    with pytest.raises(DatasetError, match="the DataFrame has no column 'prat'"):
+        classifier.fit(frame, [0, 1] * 8, split="group:prat")
+
+
 def test_molecules_with_values():
     regressor = GraphRegressor("gcn", epochs=1, random_state=0, model__num_layers=1)
     assert regressor.fit(MOLECULES, range(18)).predict(["CCO"]).shape == (1,)
@@ -717,6 +753,10 @@ def test_molecules_have_the_settings_of_compare(kind):
     options = dict(start.model.spec.options)
     for name in ("num_layers", "hidden_channels", "readout", "norm"):
         assert getattr(found.model, name) == options[name]
+    loaded = load(MOLECULES, label=labels, task=task)  # and so do those that load has encoded
+    again = kind("gin", "none", epochs=1, random_state=0).fit(loaded).predictor_
+    assert again.settings == found.settings
+    assert all(getattr(again.model, name) == options[name] for name in options if name != "dropout")
     own = kind("gin", "none", epochs=1, batch_size=5, model__num_layers=1).fit(MOLECULES, labels)
     assert own.predictor_.settings.batch_size == 5
     assert own.predictor_.model.num_layers == 1

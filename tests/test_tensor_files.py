@@ -3,9 +3,11 @@
 import io
 import pickle
 import resource
+import struct
 import subprocess
 import sys
 import zipfile
+import zlib
 from collections import OrderedDict
 from contextlib import suppress
 from pathlib import Path
@@ -16,6 +18,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ifmixup.errors import DatasetError
 from ifmixup.tensor_files import MAX_DEPTH, load_tensors
 
 LARGE = b"\x8a\x05" + (3 * 10**9).to_bytes(5, "little")  # 3 GB, as an opcode
@@ -143,6 +146,86 @@ def test_other_forms_of_zip_are_refused(tmp_path):
         archive.writestr("y/data.pkl", b"\x80\x02].")
     with pytest.raises(ValueError, match="one data"):
         load_tensors(path)
+
+
+GOOD, EVIL = b"\x80\x02].", b"\x80\x02" + HOSTILE["bytearray"] + b"."
+
+
+def part(name, content):
+    """A part of a zip, and its entry in the list of parts, which lacks where the part is."""
+    check = zlib.crc32(content), len(content), len(content), len(name)
+    local = struct.pack("<IHHHHHIIIHH", 0x04034B50, 20, 0, 0, 0, 0, *check, 0) + name + content
+    return local, struct.pack("<IHHHHHHIIIHHHHHI", 0x02014B50, 20, 20, 0, 0, 0, 0, *check, *[0] * 5)
+
+
+def with_two_lists(large):
+    """A zip with two lists of parts: where it says there is one that torch reads; zipfile takes the
+    one that lies before the end. ``large``: in the form for more than 4 GB.
+    """
+    parts = [(b"x/data.pkl", EVIL), (b"x/filler", b"." * 900), (b"x/version", b"3\n")]
+    other = [(b"x/data.pkl", GOOD), *parts[1:]]
+    content, lists = b"", [b"", b""]
+    for number, (name, held) in enumerate([*parts, *other]):
+        local, entry = part(name, held)
+        which = number // len(parts)
+        moved = 3 * 46 + sum(len(name) for name, _ in parts) if which else 0  # as zipfile corrects
+        lists[which] += entry + struct.pack("<I", len(content) - moved) + name
+        content += local
+    length, at = len(lists[0]), len(content)
+    content += b"".join(lists)
+    end = struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 3, 3, length, at, 0)
+    if large:
+        end = (
+            struct.pack("<IQHHIIQQQQ", 0x06064B50, 44, 45, 45, 0, 0, 3, 3, length, at)
+            + struct.pack("<IIQI", 0x07064B50, 0, len(content), 1)
+            + end
+        )
+    return content + end
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_a_zip_that_torch_would_read_otherwise(tmp_path, large):
+    path = tmp_path / "x.pt"
+    path.write_bytes(with_two_lists(large))
+    with zipfile.ZipFile(path) as archive:
+        assert archive.read("x/data.pkl") == GOOD
+    with path.open("rb") as stream:
+        assert torch._C.PyTorchFileReader(stream).get_record("data.pkl") == EVIL
+    with pytest.raises(zipfile.BadZipFile, match="not where it says"):
+        load_tensors(path)
+
+
+@pytest.mark.parametrize("names", [("x/DATA.PKL", "x/data.pkl"), ("x/data.pkl", "x/Data.pkl")])
+def test_names_that_torch_takes_for_the_same(tmp_path, names):
+    path = tmp_path / "x.pt"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in names:
+            archive.writestr(name, GOOD if name == "x/data.pkl" else EVIL)
+        archive.writestr("x/version", "3\n")
+    with pytest.raises(ValueError, match="one data"):
+        load_tensors(path)
+
+
+def test_torchscript_is_refused(tmp_path):
+    path = tmp_path / "x.pt"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x/data.pkl", GOOD)
+        archive.writestr("x/constants.pkl", GOOD)
+    with pytest.raises(UnpicklingError, match="TorchScript"):
+        load_tensors(path)
+
+
+@pytest.mark.parametrize("value", [b"]", b"K\x01\x85", b"(t", b"cbuiltins\nset\n)R", b"r\0\0\0\0"])
+def test_values_that_would_fill_the_memory(tmp_path, monkeypatch, value):
+    """A byte of a pickle may become a hundred in memory."""
+    monkeypatch.setattr("ifmixup.tensor_files.MAX_VALUES", 100_000)
+    monkeypatch.setattr("ifmixup.tensor_files.MAX_TIMES", 1)
+    known = value.replace(b"builtins", b"__builtin__")
+    path = write(tmp_path / "x.pt", b"N" + known * 1001)
+    with pytest.raises(DatasetError, match=r"more than the 100000 allowed.*IFMIXUP_MAX_BYTES"):
+        load_tensors(path)
+    monkeypatch.setenv("IFMIXUP_MAX_BYTES", "1000000")
+    load_tensors(path)
 
 
 @settings(max_examples=300)

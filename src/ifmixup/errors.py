@@ -72,7 +72,7 @@ def known_name(kind: str, given: str, allowed: Collection[str]) -> str:
 
 def unknown_name(kind: str, given: str, allowed: Iterable[str]) -> InputError:
     """The error for a name that is not one of ``allowed``, with the nearest one that is."""
-    names = list(allowed)
+    names = list(dict.fromkeys(allowed))
     near = difflib.get_close_matches(given.lower(), [name.lower() for name in names], n=1)
     hint = next((f" Did you mean {n!r}?" for n in names if near and n.lower() == near[0]), "")
     return InputError(f"Unknown {kind} {given!r}.{hint} Known: {', '.join(names)}.")

@@ -22,12 +22,14 @@ from torch_geometric.data import Data
 from ifmixup.components import Component, check_complete, resolve
 from ifmixup.data import FeatureEncoder
 from ifmixup.data.dataset import Rows
+from ifmixup.data.frames import is_frame, is_smiles
+from ifmixup.data.molecules import rows_of
 from ifmixup.data.pyg import as_graphs
 from ifmixup.data.smiles import column_names
 from ifmixup.data.user_targets import labels_of, number_classes, values_of
 from ifmixup.errors import InputError, InputTypeError, unknown_name
 from ifmixup.prediction.predictor import Predictor
-from ifmixup.study.choose_split import Split, choose_splits
+from ifmixup.study.choose_split import Split, choose_splits, columns_of
 from ifmixup.training.edge_attributes import asks_for_edge_attr
 from ifmixup.training.fit import Told, epoch_bar, train
 from ifmixup.training.metric import resolve_metrics
@@ -141,7 +143,9 @@ class GraphEstimator(BaseEstimator):
         # One number seeds the run, whatever kind of state was given.
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         data = _packed(graphs, targets, task, edge_attr=bool(use_edge_attr))
-        start = recommended_for_kind(data, model, method)
+        encoder = getattr(given, "encoder", None)  # of a loaded dataset: it knows its columns
+        known = data if encoder is None else replace(data, encoder=encoder.to_dict())
+        start = recommended_for_kind(known, model, method)
         model, method = start.model, start.method
         settings = start.settings.with_(**{**given_settings, "use_edge_attr": use_edge_attr})
         metrics = resolve_metrics(self.metric, data)
@@ -150,7 +154,7 @@ class GraphEstimator(BaseEstimator):
         if split is None:
             kept, held_out = self._hold_out(targets, task, seed)
         else:
-            kept, held_out = self._split(data, getattr(given, "rows", None), split, seed)
+            kept, held_out = self._split(data, _rows(given, split), split, seed)
         with epoch_bar(settings.epochs) if self.progress else nullcontext(Told()) as told:
             trainer = train(
                 settings,
@@ -172,7 +176,7 @@ class GraphEstimator(BaseEstimator):
         self.n_iter_ = trainer.epoch
         self.curves_ = trainer.curves
         self.predictor_ = Predictor.of(trainer)
-        self._encoder = getattr(given, "encoder", None)
+        self._encoder = encoder
 
     def _predict(self, graphs: Any) -> NDArray[np.float64]:
         """The output of the trained model, ``[B, C]`` or ``[B, T]``."""
@@ -378,6 +382,14 @@ class GraphRegressor(_TakesGraphs, RegressorMixin, GraphEstimator):
             given, guessed = values[rows, column], guesses[rows, column]
             found.append(r2_score(given, guessed, sample_weight=weights[rows]))
         return float(np.mean(found))
+
+
+def _rows(given: Any, split: Split) -> Rows | None:
+    """What is known of the given graphs besides, as far as a split needs it."""
+    if is_frame(given) or is_smiles(given):
+        return rows_of(given, columns_of(split))
+    found: Rows | None = getattr(given, "rows", None)
+    return found
 
 
 def _has_edge_data(graph: Data) -> bool:

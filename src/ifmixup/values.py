@@ -210,6 +210,7 @@ def field_types(cls: type) -> dict[str, Any]:
     return get_type_hints(cls)
 
 
+@cache
 def _alternatives(hint: Any) -> Sequence[Any]:
     """The types that a hint allows; none where it says nothing."""
     if hint is None or hint is Any:

@@ -50,7 +50,7 @@ def test_the_versions(capsys):
     assert main(["--version"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"ifmixup {ifmixup.__version__}, ")
-    assert f"torch {torch.__version__}" in out
+    assert f"torch {torch.__version__.partition('+')[0]}" in out
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -117,3 +117,29 @@ def test_another_broken_pipe_is_not_hidden(command):
     command(fails)
     with pytest.raises(BrokenPipeError):
         main(["trial"])
+
+
+def test_ctrl_c_while_torch_is_imported():
+    code = (
+        "import os, signal, sys; from ifmixup.cli import main\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Stop:\n"
+        "    def find_spec(name, *_):\n"
+        "        if name == 'torch.nn': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Stop)\n"
+        "sys.exit(main(['datasets', 'MUTAG']))\n"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (found.returncode, found.stderr) == (130, "ifmixup: stopped.\n")
+
+
+def test_too_little_memory_is_one_line(monkeypatch, capsys):
+    """As for a file that is allowed to be larger than usual."""
+
+    def fail(*_):
+        raise MemoryError("Unable to allocate 1.49 GiB")
+
+    monkeypatch.setattr("ifmixup.cli._run", fail)
+    assert main(["datasets", "MUTAG"]) == 2
+    error = capsys.readouterr().err
+    assert error == "ifmixup: there is not enough memory for that. Unable to allocate 1.49 GiB\n"

@@ -42,6 +42,27 @@ def test_the_list(study, capsys):
     assert lines[6] == "2 done, 1 failed, 2.5 s of training."
 
 
+@pytest.mark.parametrize("metric", ["accuracy", "ece"])
+def test_the_metric_is_that_of_the_study(tmp_path, capsys, metric):
+    made = study_of(metric=metric)
+
+    def measure(run, validated):
+        return result([0.5, 0.5], validation=[0.5, 0.5], metric=metric, roc_auc=0.7)
+
+    records = records_of(made, measure)
+    with Store(tmp_path) as store:
+        for each in records.values():
+            store.add(each)
+    assert runs(tmp_path) == 0
+    assert "roc_auc" in capsys.readouterr().out
+    save_studies(tmp_path, [made])
+    for filters in ({}, {"fold": 0}):
+        assert runs(tmp_path, **filters) == 0
+        out = capsys.readouterr().out
+        assert f"{metric}: on the test graphs after the last epoch." in out
+        assert "roc_auc" not in out
+
+
 def test_filters(study, capsys):
     assert tyro.cli(runs, args=[str(study), "--dataset", "MUTAG", "--status", "done"]) == 0
     out = capsys.readouterr().out

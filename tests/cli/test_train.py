@@ -108,7 +108,7 @@ def test_molecules_of_a_table(tmp_path, capsys):
     assert main([*words, "--epochs", "1", *OPTIONS]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "Skipped line 5: 'nothing': not SMILES" in said
-    assert "on 6 graphs of molecules-toxic: 1 epochs" in said
+    assert "on 6 graphs of molecules-toxic: 1 epoch," in said
     data = load_checkpoint(path).about["data"]
     assert data["class_names"] == ["no", "yes"]
     assert data["encoder"]["nodes"][0]["kinds"] == ["C", "N", "O"]
@@ -176,7 +176,7 @@ def test_names_are_printed_as_they_are(tmp_path, capsys):
     torch.save(list(load("MUTAG")), source)
     assert main(["train", str(source), "--save", str(path), "--epochs", "1", *OPTIONS]) == 0
     out = capsys.readouterr().out
-    assert "graphs of mol[v2]: 1 epochs" in out
+    assert "graphs of mol[v2]: 1 epoch," in out
     assert f"Saved to {path}\n" in out
 
 

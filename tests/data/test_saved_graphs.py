@@ -163,17 +163,6 @@ def test_lists_that_hold_each_other(path):
     assert len(read_saved(path)) == 1
 
 
-def test_torch_2_4_knows_no_context(path, monkeypatch):
-    torch.save(GRAPHS, path)
-    before = torch.serialization.get_safe_globals()
-    monkeypatch.delattr(torch.serialization, "safe_globals")
-    try:
-        assert len(read_saved(path)) == 3
-    finally:
-        torch.serialization.clear_safe_globals()
-        torch.serialization.add_safe_globals(before)
-
-
 WHOLE = torch.arange(6.0).view(2, 3)
 
 

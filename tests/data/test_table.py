@@ -112,9 +112,10 @@ def test_bounds(tmp_path, monkeypatch):
 def test_blank_lines_without_end(tmp_path, name):
     few = write(tmp_path / name, "a,b\n" + "\n" * module.MAX_BLANK + "1,2\n")
     assert [row.cells for row in few.rows([0])] == [["1"]]
-    many = write(tmp_path / name, "a,b\n" + " \n\r\n" * module.MAX_BLANK + "1,2\n")
-    with pytest.raises(DatasetError, match=r"more than 10000 blank lines in a row\."):
-        list(many.rows([0]))
+    for empty in (" \n\r\n", ",\n", '"",\n'):
+        many = write(tmp_path / name, "a,b\n" + empty * (module.MAX_BLANK + 1) + "1,2\n")
+        with pytest.raises(DatasetError, match=r"more than 10000 empty lines in a row\."):
+            list(many.rows([0]))
 
 
 def parquet(path, **columns):

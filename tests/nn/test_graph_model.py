@@ -22,7 +22,6 @@ from ifmixup.nn import GAT, GCN, MODELS, Neighbours
 from ifmixup.nn.graph_model import Layer, SumHead
 from ifmixup.nn.readout import READOUTS
 from strategies import graphs as any_graphs
-from torch_versions import ONE_GRAPH
 
 CLOSE = {"atol": 1e-5, "rtol": 1e-5}
 
@@ -305,7 +304,6 @@ def test_known_batch_size_needs_no_look_at_the_values(make, run, graphs):
         assert logits.is_meta
 
 
-@ONE_GRAPH
 def test_compiles_to_one_graph(make, run, graphs):
     model = make()
     compiled = torch.compile(model, backend="aot_eager", fullgraph=True)
@@ -318,7 +316,6 @@ def test_compiles_to_one_graph(make, run, graphs):
     assert_close(logits_and_gradients(compiled), logits_and_gradients(model), **CLOSE)
 
 
-@ONE_GRAPH
 def test_compiles_for_every_size_at_once(make, run, graphs):
     torch.compiler.reset()  # what was compiled for other tests counts towards a limit
     model = make().train()

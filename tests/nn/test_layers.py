@@ -17,7 +17,6 @@ import ifmixup.nn as ours
 from ifmixup.errors import InputError
 from ifmixup.nn import Neighbours
 from strategies import graphs as any_graphs
-from torch_versions import ONE_GRAPH
 
 NAMES = ["GCNConv", "GINConv", "GATConv", "GATv2Conv"]
 
@@ -132,7 +131,6 @@ def test_ready_made_models_of_pyg_take_the_layer(name, graphs):
     assert (out - other).abs().max() > 1e-3
 
 
-@ONE_GRAPH
 @pytest.mark.parametrize("name", NAMES)
 def test_compiles_to_one_graph(name, graphs):
     torch.compiler.reset()

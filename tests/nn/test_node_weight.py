@@ -13,7 +13,6 @@ from torch.testing import assert_close
 from ifmixup.errors import InputError
 from ifmixup.nn import GIN
 from ifmixup.nn.readout import READOUTS
-from torch_versions import ONE_GRAPH
 
 every_readout = pytest.mark.parametrize("readout", READOUTS)
 every_jk = pytest.mark.parametrize("jk", ["last", "sum"])
@@ -123,7 +122,6 @@ def test_no_host_sync_and_no_device_with_node_weights(make, run, graphs):
         assert run(model, meta, batch_size=2, node_weight=weight).is_meta
 
 
-@ONE_GRAPH
 def test_compiles_to_one_graph_with_node_weights(make, run, graphs):
     torch.compiler.reset()
     model = make(readout="max", jk="sum")

@@ -130,14 +130,16 @@ def test_held_out_table():
         value += (spec.fold - 2.5) / 1000
         return result((0.1, value), validation=(0.5, 0.6), chosen_nll=loss)
 
-    made = held_out_table([Comparison(study, list(records_of(study, measure).values()))])
+    records = list(records_of(study, measure).values())
+    assert held_out_table([Comparison(study, records[1:])]) is None  # a fold is not run yet
+    made = held_out_table([Comparison(study, records)])
     assert list(made.head) == ["dataset", "GIN: accuracy, %", "Δ [95 %, Holm]", "log-loss"]
     ((dataset, accuracy, difference, losses),) = made.rows
     assert (dataset, accuracy, losses) == ("MUTAG", "80.0 → 85.0", "0.50 → 0.40")
     assert difference.startswith("+5.0")
     assert made.notes[0] == (
-        "On held-out graphs of 1 pairs of dataset and model, ifMixup changes accuracy by +5.0 "
-        "points on average (the paired test finds a gain in 1 and a loss in 0), and log-loss is "
-        "lower with it in 1."
+        "On held-out graphs, ifMixup changes accuracy by +5.0 points on average, and log-loss is "
+        "lower with it in 1 of 1 pairs of dataset and model measured so far. After Holm's "
+        "correction, 1 gains and 0 losses are significant in accuracy."
     )
     assert held_out_table([measured()]) is None  # nothing was held out

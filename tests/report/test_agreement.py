@@ -169,8 +169,8 @@ def check_answer(printed, read):
             assert f"{row.label} {row.difference_text()}" in said
     guesses = [guess.baseline.mean(best.metric) for guess in printed.baselines]
     if guesses and not math.isinf(best.score):
-        score = max(signed(value, best.metric) for value in guesses)
-        none_beats = said.startswith("No model beats ")
+        score = max(signed(value, best.reading.higher) for value in guesses)
+        none_beats = said.startswith("No model beats the ")
         assert none_beats == (best.score <= score)
 
 

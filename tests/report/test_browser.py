@@ -162,7 +162,7 @@ def test_the_answer_comes_first_and_a_cut_table_shows_it(opened, one_study, widt
     page = opened(width, scheme, one_study)
     first = page.locator("header p:not(.brand)").first
     assert first.inner_text().startswith(
-        "No model beats majority class, which does not use the graph"
+        "No model beats the majority class, which does not use the graph"
     )
     assert first.bounding_box()["y"] < 300
     assert page.evaluate("document.documentElement.scrollWidth") == width

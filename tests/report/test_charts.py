@@ -26,6 +26,7 @@ def test_means_of_the_paper_and_ours(shown):
     rows = gcn.groups["MUTAG, holdout"]
     assert held.x == pytest.approx([100 * row.reading.mean for row in rows.values()])
     assert panel.series[0].hollow
+    assert means(gcn).title.endswith("over folds for ours and over repeats for the published.")
 
 
 def test_groups_of_bars(shown):
@@ -71,6 +72,7 @@ def test_nothing_compared_has_no_dots(tmp_path):
     records = records_of(study, lambda spec, validated: result())
     (shown,) = gather([stored(tmp_path, study, records)]).shown
     assert paired_dots(shown) is None
+    assert means(shown).title.endswith("lines are ± one standard deviation over folds.")
 
 
 def test_an_error_is_in_its_own_units(error_studies):
@@ -116,7 +118,7 @@ def test_a_fold_without_the_metric_does_not_spoil_the_mean(tmp_path):
 def test_calibration_and_time(shown):
     gcn = shown("gcn")
     (grid,) = calibration(gcn).grids
-    labels = ["expected calibration error", "negative log-likelihood", "milliseconds per epoch"]
+    labels = ["expected calibration error", "log-loss", "milliseconds per epoch"]
     assert [panel.x_label for panel in grid.panels] == labels * 2
     row = gcn.groups["MUTAG, holdout"]["none"]
     ece = [record.result.metrics["ece"] for record in row.records]

@@ -1,13 +1,25 @@
 """The answer in plain words: every sentence, by a study that calls for it."""
 
+import random
 import shlex
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import torch
 
+import ifmixup
+from engine_here import Here
+from ifmixup.data import load
+from ifmixup.data.dataset import GraphDataset
 from ifmixup.study.answer import first_sentence
 from ifmixup.study.baselines import Baseline
 from ifmixup.study.comparison import Comparison
+from ifmixup.study.deploy import chosen_candidate, python_source
+from ifmixup.study.numbers import difference_text
+from ifmixup.study.rows import compare_next
+from ifmixup.training.checkpoint import load_checkpoint
 from stored_runs import records_of, result, study_of
 
 NOISE = (0.0, 0.011, -0.009, 0.004, -0.006, 0.008, -0.003, 0.002, -0.012, 0.005)
@@ -26,7 +38,7 @@ def found(
         value = mean + small * NOISE[(run.fold + 3 * shift + run.repeat) % 10]
         best = (epochs or [2] * folds)[run.fold] - 1
         validation = [0.9 if epoch == best else 0.1 for epoch in range(2)]
-        if metric == "mae":
+        if metric in ("mae", "ece"):
             validation = [-each for each in validation]
         return result([value, value], validation=validation, metric=metric, chosen_nll=0.5)
 
@@ -48,6 +60,43 @@ def test_the_best_the_next_and_whether_augmentation_helped():
     assert "Holm-adjusted p < 0.0001, helps)." in said
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_two_trials_never_have_two_intervals(seed):
+    chance = random.Random(seed)
+    models, methods = ("gin", "gcn"), ("none", "ifmixup", "drop_edge")
+    means = {
+        (model, method): 0.7 + chance.uniform(0, 0.01) for model in models for method in methods
+    }
+    study = found(means, models=models, methods=methods, small=chance.choice([0.2, 1, 3]))
+    ranked = sorted(study.rows, key=lambda row: -row.score)
+    after = compare_next(study.study, ranked[0], study.rows, study.models)
+    pair = {after.first, after.second}
+    assert (after.first, after.second) == (ranked[0].label, ranked[1].label)
+    told = {
+        frozenset({row.label, f"{row.trial.model} with none"}): row.difference
+        for row in study.rows
+        if row.difference is not None
+    }
+    told |= {frozenset({one.first, one.second}): one.finding.difference for one in study.models}
+    known = told.get(frozenset(pair))
+    if known is not None:
+        ends = after.finding.difference.low, after.finding.difference.high
+        assert ends in ((known.low, known.high), (-known.high, -known.low))
+    assert f"{after.difference_text()} points" in study.answer()
+
+
+@pytest.mark.parametrize(("mean", "small"), [(0.73, 1), (0.67, 1), (0.703, 3), (0.697, 3)])
+def test_the_next_best_of_the_same_model_is_what_the_table_says(mean, small):
+    means = {
+        ("gin", "none"): 0.70, ("gin", "ifmixup"): mean,
+        ("gcn", "none"): 0.5, ("gcn", "ifmixup"): 0.5,
+    }  # fmt: skip
+    study = found(means, models=("gin", "gcn"), small=small)
+    row = study.rows[1]
+    there = row.difference if mean > 0.70 else row.difference.turned()
+    assert f"{difference_text(there, margin=row.margin)} points. " in study.answer()
+
+
 def test_what_cannot_be_told():
     same = {("gin", "none"): 0.700, ("gin", "ifmixup"): 0.702}
     said = found(same, small=3).answer()
@@ -65,14 +114,35 @@ def test_what_cannot_be_told():
 def test_no_model_beats_a_guess_is_the_first_sentence():
     said = found(HELPED, guess=0.924).answer()
     assert first_sentence(said).startswith(
-        "No model beats majority class, which does not use the graph structure: 92.4 ± "
+        "No model beats the majority class, which does not use the graph structure: 92.4 ± "
     )
     assert "for the best model, gin with ifmixup (difference −12.4 [−" in first_sentence(said)
     unsure = found(HELPED, guess=0.799).answer()
-    assert unsure.startswith("It is unclear whether any model beats majority class")
-    assert "It beats majority class" in found(HELPED, guess=0.6).answer()
+    assert unsure.startswith("It is unclear whether any model beats the majority class")
+    assert "It beats the majority class" in found(HELPED, guess=0.6).answer()
     errors = found({("gin", "none"): 0.7, ("gin", "ifmixup"): 0.5}, guess=0.4, metric="mae")
-    assert errors.answer().startswith("No model beats majority class")
+    assert errors.answer().startswith("No model beats the majority class")
+
+
+def test_an_error_that_is_lower_is_said_in_words():
+    means = {("gin", "none"): 0.7, ("gin", "ifmixup"): 0.5}
+    said = found(means, guess=0.9, metric="mae").answer()
+    assert (
+        "beats the majority class, which does not use the graph structure: its MAE is low" in said
+    )
+    assert "its MAE is lower by 0.400 [0." in said
+    assert "It is better than the next best, gin with none: its MAE is lower by 0.200 [0.1" in said
+    assert "(gin with ifmixup: −0.200 [−0.2" in said
+    assert "] MAE, where lower is better, Holm-adjusted p < 0.0001, helps)" in said
+    same = {("gin", "none"): 0.700, ("gin", "ifmixup"): 0.702}
+    assert (
+        "] MAE, where lower is better. It is unclear" in found(same, small=3, metric="mae").answer()
+    )
+    models = {("gin", "none"): 0.5, ("gcn", "none"): 0.7}
+    two = found(models, models=("gin", "gcn"), methods=("none",), metric="mae").answer()
+    assert "Models: gin with none is better than gcn with none: its MAE is lower by 0.200 [" in two
+    share = {("gin", "none"): 0.10, ("gin", "ifmixup"): 0.05}
+    assert "its ECE is lower by 5.0 [" in found(share, small=0.1, metric="ece").answer()
 
 
 def test_models_are_compared_with_each_other():
@@ -80,7 +150,7 @@ def test_models_are_compared_with_each_other():
     two = found(means, models=("gin", "gcn"), methods=("none",))
     (pair,) = two.models
     assert (pair.first, pair.second, pair.verdict) == ("gin with none", "gcn with none", "better")
-    assert "Models: gin with none is better than gcn with none by +20.0 [" in two.answer()
+    assert "Models: gin with none is better than gcn with none, by +20.0 [" in two.answer()
     assert "gin with none against gcn with none on MUTAG (holdout): better." in two.verdict()
     three = found(means, models=("gin", "gcn", "gat"), methods=("none",), small=3)
     # one family of three pairs: the levels are those of Holm's steps
@@ -166,6 +236,23 @@ def test_that_command_is_one_that_train_understands(tmp_path, monkeypatch):
     assert (tmp_path / "model.pt").exists()
 
 
+def test_that_command_trains_on_all_graphs_of_a_dataset_with_its_own_split(tmp_path, monkeypatch):
+    from ifmixup.cli import main
+
+    mutag = load("MUTAG")
+    parts = {"train": range(100), "validation": range(100, 140), "test": range(140, 188)}
+    split = {name: torch.tensor(index) for name, index in parts.items()}
+    made = GraphDataset("own", mutag._data, mutag.slices, split=split)
+    monkeypatch.setattr("ifmixup.data.load", lambda *_, **__: made)
+    monkeypatch.chdir(tmp_path)
+    config = {"source": "own", "epochs": 2, "hidden_channels": 4}
+    said = found(HELPED, config=config, grid={"hidden_channels": [4]}, epochs=[1] * 10).answer()
+    said, line = said.splitlines()
+    assert said.endswith("To train it on all graphs:")
+    assert main(shlex.split(line)[1:]) == 0
+    assert load_checkpoint(tmp_path / "model.pt").about["graphs"] == 188
+
+
 def test_a_variant_is_named_as_it_was_typed():
     config = {"source": "MUTAG", "models": ["gin=gin(num_layers=2)"], "methods": ["a.py:ifmixup"]}
     *_, line = found(HELPED, config=config).answer().splitlines()
@@ -205,3 +292,77 @@ def test_several_datasets_are_counted():
 def test_nothing_has_run():
     study = study_of()
     assert Comparison(study, []).answer() == "No run has finished yet."
+
+
+def test_the_line_of_python_trains_what_was_compared(tmp_path):
+    found = ifmixup.compare(
+        "MUTAG", "gin", "none", folds=2, epochs=1, hidden_channels=4, num_layers=1,
+        folder=tmp_path, engine=Here(), progress=False, baselines=False,
+    )  # fmt: skip
+    *_, line = found.answer().splitlines()
+    assert line.endswith(".fit(ifmixup.data.load('MUTAG'))")
+    names = {"ifmixup": ifmixup}
+    exec(line, names)
+    settings = found.study.trials[0].candidates[0].settings
+    assert names["model"].predictor_.settings == settings
+    assert settings.use_edge_attr is False  # as in the paper, though MUTAG has edge attributes
+
+
+def test_the_line_of_python_for_a_frame_of_molecules_has_the_settings_of_molecules(tmp_path):
+    import pandas
+
+    smiles = [f"{'C' * n}{end}" for n in range(2, 12) for end in ("O", "N")]
+    frame = pandas.DataFrame({"smiles": smiles, "length": [len(each) * 1.5 for each in smiles]})
+    found = ifmixup.compare(
+        frame, "gin", "none", label="length", folds=2, epochs=1, folder=tmp_path, engine=Here(),
+        progress=False, baselines=False,
+    )  # fmt: skip
+    *_, line = found.answer().splitlines()
+    names = {"ifmixup": ifmixup, "frame": frame}
+    exec(line, names)
+    (trial,) = found.study.trials
+    trained = names["model"].predictor_
+    assert trained.settings == trial.candidates[0].settings
+    options = dict(trial.candidates[0].model.options)
+    assert trained.model.num_layers == options["num_layers"]
+    assert trained.model.hidden_channels == options["hidden_channels"]
+
+
+@pytest.mark.parametrize(
+    ("dataset", "reading", "text"),
+    [
+        ("m.csv:smiles:y", {"smiles": None}, "ifmixup.data.load('m.csv:smiles:y')"),
+        (Path("/home/me/m.csv"), {"label": "y"}, "ifmixup.data.load('m.csv', label='y')"),
+        (["CCO"], {"label": [1]}, "ifmixup.data.load(smiles, label=labels)"),
+        (
+            SimpleNamespace(columns=["smiles"], __getitem__=None),
+            {"smiles": "smi", "label": "y", "features": "element"},
+            "ifmixup.data.load(frame, smiles='smi', label='y', features='element')",
+        ),
+        ([], {}, "graphs"),
+    ],
+)
+def test_what_was_compared_as_python(dataset, reading, text):
+    assert python_source(dataset, **reading) == text
+
+
+def test_of_settings_chosen_equally_often_the_one_most_alike_the_others_is_trained():
+    chosen = [(2, 8), (3, 16), (3, 32)]  # by fold: three layers on two of three folds
+
+    def measure(spec, validated):
+        options = dict(spec.model.options)
+        mine = (options["num_layers"], options["hidden_channels"])
+        good = spec.fold < 3 and chosen[spec.fold] == mine
+        return result([0.5, 0.5], validation=[0.9, 0.9] if good else [0.5, 0.5])
+
+    study = study_of(folds=3, grid={"num_layers": [2, 3], "hidden_channels": [8, 16, 32]})
+    found = Comparison(study, list(records_of(study, measure).values()))
+    picked = chosen_candidate(found.rows[0]).values()
+    assert (picked["num_layers"], picked["hidden_channels"]) == (3, 16)
+
+
+def test_of_equal_trials_the_baseline_is_the_best():
+    level = {("gin", "drop_edge"): 0.7, ("gin", "ifmixup"): 0.7, ("gin", "none"): 0.7}
+    study = found(level, methods=("drop_edge", "ifmixup", "none"), small=0)
+    assert "Best on MUTAG is gin with none" in study.answer()
+    assert study.best().trial.method == "none"

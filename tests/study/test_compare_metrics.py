@@ -10,11 +10,14 @@ import ifmixup
 from engine_here import Here
 from ifmixup.data import load
 from ifmixup.errors import InputError
-from ifmixup.study.baselines import best_baseline
+from ifmixup.study.baselines import Baseline, best_baseline
+from ifmixup.study.compare import _told
 from ifmixup.study.study import load_studies
 from ifmixup.training.packed import pack
-from own_metrics import COST, confidence
-from task_graphs import rings, with_values
+from ifmixup.training.task import best_epoch
+from own_metrics import COST, confidence, missed
+from stored_runs import study_of
+from task_graphs import rings, with_labels, with_values
 
 TINY = {"hidden_channels": 4, "num_layers": 1, "epochs": 2, "folds": 3, "progress": False}
 ONE = {**TINY, "methods": "none"}
@@ -124,6 +127,18 @@ def test_three_classes_of_which_one_holds_most_have_balanced_accuracy():
     assert pack(load("MUTAG")).metric == "accuracy"
 
 
+def test_the_baselines_are_told_with_the_same_decimals():
+    values = {"mean": 1.1e-16, "random forest": 0.3}
+    guesses = [
+        Baseline(name, "MUTAG", {"explained_variance": ((0, 0, value),)})
+        for name, value in values.items()
+    ]
+    study = replace(study_of(), metric="explained_variance", baselines=tuple(guesses))
+    assert _told(study) == (
+        "Baselines without graph structure: mean 0.000, random forest 0.300 (explained variance)."
+    )
+
+
 def test_baselines_are_on_the_folds_of_the_study_and_measured_once(tmp_path, monkeypatch):
     shared = {"folder": tmp_path, "engine": Here(), **ONE}
     found = ifmixup.compare("MUTAG", **shared)
@@ -131,7 +146,7 @@ def test_baselines_are_on_the_folds_of_the_study_and_measured_once(tmp_path, mon
     assert names == ["majority class", "random forest on sums of node features"]
     for each in found.study.baselines:
         assert each.scores("accuracy").keys() == found.rows[0].reading.scores.keys()
-    best = best_baseline(found.study.baselines, "MUTAG", "accuracy")
+    best = best_baseline(found.study.baselines, "MUTAG", "accuracy", True)
     assert best is not None
     (study,) = load_studies(tmp_path)
     assert study.baselines == found.study.baselines
@@ -171,6 +186,61 @@ def test_an_older_study_has_no_metrics(tmp_path):
     del values["metrics"]
     assert type(trial).of(json.loads(json.dumps(values))) == trial
     assert replace(trial, metrics=(COST.spec(),), keys=()).keys != trial.keys
+
+
+def test_a_name_may_be_better_the_other_way_in_the_next_study(tmp_path):
+    """In a notebook the direction is changed and the cell run again: it belongs to the study."""
+    found = []
+    for higher in (True, False):
+        metric = ifmixup.Metric("missed", missed, higher_is_better=higher)
+        folder = tmp_path / str(higher)
+        found.append(ifmixup.compare("MUTAG", metric=metric, folder=folder, engine=Here(), **ONE))
+    more, less = found
+    assert (more.study.higher_is_better, less.study.higher_is_better) == (True, False)
+    assert [row.score for row in less.rows] == [-row.reading.mean for row in less.rows]
+    assert [row.score for row in more.rows] == [row.reading.mean for row in more.rows]
+    assert "lower is better" in less.table()
+    assert "lower is better" not in more.table()
+    assert [study.higher_is_better for study in load_studies(tmp_path / "False")] == [False]
+
+
+def never(y_true, y_pred):
+    return float("nan")
+
+
+def test_a_metric_that_is_defined_nowhere_is_the_whole_answer(tmp_path):
+    metric = ifmixup.Metric("never", never)
+    found = ifmixup.compare("MUTAG", metric=metric, folder=tmp_path, engine=Here(), **TINY)
+    assert found.answer() == (
+        "The never is not defined on any fold, so nothing can be said. Choose another metric, or a "
+        "split whose test graphs have all classes."
+    )
+
+
+def test_from_python_several_labels_have_no_estimator_to_name(tmp_path):
+    graphs = with_labels(30)
+    with pytest.raises(InputError, match="one class per graph is needed"):
+        ifmixup.GraphClassifier("gcn").fit(graphs)
+    found = ifmixup.compare(graphs, folder=tmp_path, engine=Here(), **ONE)
+    assert "To train it" not in found.answer()
+
+
+def test_values_by_a_scorer_are_those_of_a_regressor_with_rmse_beside(tmp_path):
+    metric = "neg_median_absolute_error"
+    found = ifmixup.compare(with_values(30), metric=metric, folder=tmp_path, engine=Here(), **ONE)
+    assert "model = ifmixup.GraphRegressor('gcn'" in found.answer()
+    assert found.beside == ["rmse"]
+
+
+def test_workers_choose_the_epoch_by_the_metric_s_direction(tmp_path):
+    metric = ifmixup.Metric("missed", missed, higher_is_better=False)
+    shared = {**ONE, "epochs": 6, "models": ["gin"], "folds": 4}
+    found = ifmixup.compare(
+        "MUTAG", metric=metric, folder=tmp_path, workers=1, baselines=False, **shared
+    )
+    for result in (record.result for record in found.runs):
+        epoch = best_epoch(result.curves, higher=False)
+        assert result.metrics["chosen_missed"] == result.curves["test_missed"][epoch]
 
 
 def test_changed_code_of_a_metric_makes_new_runs(tmp_path):

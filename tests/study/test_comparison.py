@@ -146,7 +146,7 @@ def test_a_failed_run_is_counted_and_left_out_of_pairs(tmp_path):
     assert [each.spec.fold for each in found.failed] == [2]
     row = found.rows[1]
     assert (row.reading.runs, row.failed, row.difference.pairs) == (4, 1, 4)
-    assert f"1 runs failed, the first with: NaN (ifmixup runs {tmp_path}" in found.verdict()
+    assert f"1 run failed, the first with: NaN (ifmixup runs {tmp_path}" in found.verdict()
     assert "1 of 5 runs are missing or failed" in " ".join(found.table().split())
     assert "| 4 (1 failed) |" in found.table("markdown")
 
@@ -217,8 +217,23 @@ def test_a_fold_without_the_metric_is_told():
         return result([value] * 2, validation=[0.5, 0.5], metric=metric)
 
     text = " ".join(comparison(metric="average_precision", measure=undefined).table().split())
-    assert "on 1 folds the average precision is not defined" in text
+    assert "on 1 fold the average precision is not defined" in text
     assert "Average precision in %, differences in points." in text
+
+
+@pytest.mark.parametrize(
+    ("metric", "said"),
+    [
+        ("nll", "Log-loss: lower is better."),
+        ("ece", "ECE in %, differences in points; lower is better."),
+        ("mae", "MAE in the units of the target; lower is better."),
+    ],
+)
+def test_that_lower_is_better_is_told(metric, said):
+    def measure(run, validated, metric):
+        return result([0.5, 0.5], validation=[-0.5, -0.5], metric=metric)
+
+    assert said in comparison(metric=metric, measure=measure).table().splitlines()
 
 
 def test_figures_are_unrounded_and_what_is_unknown_is_none():

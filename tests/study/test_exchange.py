@@ -149,7 +149,7 @@ def test_a_damaged_run_of_a_database_is_named_and_the_others_come(one, tmp_path)
     connection.execute("UPDATE runs SET metrics = '{' WHERE key = ?", (spec(0).key,))
     connection.execute(
         "INSERT INTO runs SELECT 'abc', dataset, model, method, repeat, fold, spec, status, "
-        "curves, metrics, error, seconds, prepare_seconds, versions, host, finished_at "
+        "metrics, error, seconds, prepare_seconds, versions, host, finished_at, curves "
         "FROM runs WHERE status = 'failed'"
     )
     connection.commit()

@@ -78,34 +78,34 @@ def test_the_best_go_on_in_the_order_of_the_grid():
 
 def test_the_score_under_holdout_is_validation_alone():
     runs = [finished([1.0, 0.0], [0.2, 0.6]), finished([1.0, 0.0], [0.8, 0.4])]
-    assert score("holdout", runs) == pytest.approx(0.7)
+    assert score("holdout", runs, True) == pytest.approx(0.7)
     other = [finished([0.0, 0.5], [0.2, 0.6]), finished([0.3, 0.0], [0.8, 0.4])]
-    assert score("holdout", other) == score("holdout", runs)
+    assert score("holdout", other, True) == score("holdout", runs, True)
 
 
 def test_the_score_under_paper_is_the_best_of_the_mean_curve():
     runs = [finished([0.9, 0.2, 0.5]), finished([0.1, 0.6, 0.7])]
-    assert score("paper", runs) == pytest.approx(0.6)
+    assert score("paper", runs, True) == pytest.approx(0.6)
 
 
 def test_a_setting_that_failed_somewhere_has_no_score():
     runs = [finished([0.9], [0.9])]
-    assert score("holdout", runs, folds=1) == 0.9
-    assert math.isnan(score("holdout", runs, folds=2))
-    assert math.isnan(score("paper", []))
+    assert score("holdout", runs, True, folds=1) == 0.9
+    assert math.isnan(score("holdout", runs, True, folds=2))
+    assert math.isnan(score("paper", [], True))
 
 
 def test_the_score_under_last_is_the_last_of_the_mean_curve():
     runs = [finished([0.9, 0.2, 0.5]), finished([0.1, 0.6, 0.7])]
-    assert score("last", runs) == pytest.approx(0.6)
-    assert score("last", [finished([3.0, 2.0], metric="mae")]) == -2.0
+    assert score("last", runs, True) == pytest.approx(0.6)
+    assert score("last", [finished([3.0, 2.0], metric="mae")], False) == -2.0
     with pytest.raises(InputError, match="Did you mean 'paper'"):
-        score("papre", runs)
+        score("papre", runs, True)
 
 
 def test_of_an_error_the_score_is_the_negative():
-    assert score("holdout", [finished([9.0, 9.0], [3.0, 2.0], metric="mae")]) == -2.0
-    assert score("paper", [finished([3.0, 2.0], metric="mae")]) == -2.0
+    assert score("holdout", [finished([9.0, 9.0], [3.0, 2.0], metric="mae")], False) == -2.0
+    assert score("paper", [finished([3.0, 2.0], metric="mae")], False) == -2.0
 
 
 def test_folds_where_the_metric_is_not_defined_do_not_count():
@@ -114,9 +114,9 @@ def test_folds_where_the_metric_is_not_defined_do_not_count():
         finished([0.5], [0.8], metric="roc_auc"),
         finished([0.5], [nan], metric="roc_auc"),
     ]
-    assert score("holdout", runs) == 0.8
+    assert score("holdout", runs, True) == 0.8
     runs = [finished([0.5], metric="roc_auc"), finished([nan], metric="roc_auc")]
-    assert score("paper", runs) == 0.5
+    assert score("paper", runs, True) == 0.5
 
 
 GRID = {

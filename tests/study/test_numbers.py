@@ -27,6 +27,8 @@ NAN = math.nan
         (-0.0111, "−1.1"),
         (NAN, "–"),
         (math.inf, "–"),
+        (1e25, "1.0e+27"),
+        (-1e308, "−1.0e+310"),
     ],
 )
 def test_percent(value, text):
@@ -54,6 +56,7 @@ def test_percent_with_sign(value, text):
         (0.25, 0.0, "0.25"),
         (0.25, NAN, "0.25"),
         (NAN, 1.0, "–"),
+        (-1e300, 1.0, "−1.00e+300"),  # of a training that diverged
     ],
 )
 def test_numbers(value, size, text):

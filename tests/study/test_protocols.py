@@ -217,7 +217,7 @@ TWO_REPEATS = {(0, 0): 0.5, (0, 1): 0.7, (1, 0): 0.8, (1, 1): 1.0}
 
 
 def reading_of(scores, last=None):
-    return Reading("accuracy", scores, last or {}, {}, len(scores), optimistic=False)
+    return Reading("accuracy", True, scores, last or {}, {}, len(scores), optimistic=False)
 
 
 def test_mean_and_both_deviations():

@@ -78,6 +78,8 @@ def test_a_file_counts_the_rows_of_the_source(tmp_path):
     assert splits.folds[0].train == (0, 1, 4)
     assert (splits.folds[0].validation, splits.folds[0].test) == ((2,), (6, 7))
     assert splits.notes == (f"2 rows in {path} were skipped when reading, and are left out.",)
+    one = load_splits(written(path, {**ONE, "train": [0, 1, 5]}), data)
+    assert f"1 row in {path} was skipped when reading, and is left out." in one.notes
     with pytest.raises(InputError, match=r"10 in 'test' is not a row of the .* 0 to 9"):
         load_splits(written(path, {**ONE, "test": [10]}), data)
     # in Python the indices are those of the dataset
@@ -169,7 +171,7 @@ def changed(index, **changes):
         (changed(1, train=[1.0]), "repeat 0, fold 1: 1.0 in 'train' is not a graph"),
         (changed(1, train=[2]), "repeat 0, fold 1: graph 2 is in 'train' and in 'test'"),
         (changed(1, train=[5]), "repeat 0, fold 1: graph 5 is in 'train' and in 'validation'"),
-        (changed(1, train=[4, 4]), "repeat 0, fold 1: graph 4 is in 'train' and in 'train'"),
+        (changed(1, train=[4, 4]), "repeat 0, fold 1: graph 4 is in 'train' twice"),
         (
             changed(1, train=[2], test=[3, 0]),
             "repeat 0, fold 1: test graph 0 is a test graph of fold 0",

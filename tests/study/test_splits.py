@@ -69,6 +69,7 @@ def test_the_folds_are_those_of_every_other_machine():
         ((20, 4), 10, "Class 1 of tiny has 4 graphs, but there are 10 folds.*Use at most 4 folds"),
         ((20, 1), 10, "Class 1 of tiny has 1 graph, .*Leave that class out"),
         ((20, 20), 0, "At least 1 fold and 1 repeat are needed; got 0 and 1"),
+        ((20, 20), 2**63, "At most 100000 folds and repeats are possible; got 9223372036854775808"),
         ((20, 5), 1, "Class 1 of tiny has 5 graphs"),
         ((2, 2), 2, "too small for 2 folds"),
     ],

@@ -287,9 +287,9 @@ def test_the_best_baseline_is_the_best_by_the_metric():
     other = Baseline("mean", "MUTAG", {"accuracy": ((0, 0, 0.6),), "mae": ((0, 0, 2.0),)})
     less = Baseline("forest", "MUTAG", {"mae": ((0, 0, 1.0),)})
     several = (GUESS, other, less)
-    assert best_baseline(several, "MUTAG", "accuracy") is other
-    assert best_baseline(several, "MUTAG", "mae") is less
-    assert best_baseline(several, "NCI1", "mae") is None
+    assert best_baseline(several, "MUTAG", "accuracy", True) is other
+    assert best_baseline(several, "MUTAG", "mae", False) is less
+    assert best_baseline(several, "NCI1", "mae", False) is None
 
 
 @pytest.mark.parametrize(

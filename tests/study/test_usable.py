@@ -1,6 +1,7 @@
 """A run that cannot be used is set aside with a message, and the rest works."""
 
 import json
+import math
 import re
 import sqlite3
 from contextlib import ExitStack
@@ -52,7 +53,7 @@ def change(folder, key, **values):
         ({"metrics": '{"accuracy":0.99}'}, "their checksum differs"),
         ({"seconds": 9.0}, "their checksum differs"),
         ({"spec": "{}"}, "checksum"),
-        ({"curves": b"nothing"}, "Error -3"),
+        ({"curves": b"nothing"}, "their checksum differs"),
         ({"curves": None}, "TypeError"),
     ],
 )
@@ -101,6 +102,8 @@ BAD = {
         {"test_accuracy": [1, 1], "validation_loss": [1, 1]},
         "its validation curves are .'validation_loss'., not of accuracy",
     ),
+    "more than all": ({"test_accuracy": [1, 1e308]}, "values that are not from 0 to 1"),
+    "less than nothing": ({"test_accuracy": ["nan", -0.5]}, "values that are not from 0 to 1"),
     "no metric": ({"test_\u001b[2J": [1, 1]}, "is not a name for a metric"),
 }
 
@@ -120,6 +123,24 @@ def test_curves_are_checked_at_the_import(tmp_path, kind):
         assert found.failed_lines[0].startswith("line 1: ")
         assert re.search(reason, found.failed_lines[0])
         assert import_one(store, tmp_path, one) == 1  # the right one mends it
+
+
+def test_a_metric_that_is_not_defined_can_be_imported(tmp_path):
+    """ROC-AUC on graphs of one class is NaN, which is no damage."""
+    one = next(iter(records_of(study_of(folds=2), measure).values()))
+    curves = {name: [math.nan, 1.0] for name in one.result.curves}
+    with Store(tmp_path / "study") as store:
+        found = replace(one, result=replace(one.result, curves=curves))
+        assert import_one(store, tmp_path, found) == 1
+
+
+def test_numbers_of_any_size_in_a_store_can_be_shown(folder, capsys):
+    (study,) = load_studies(folder)
+    one = study.specs()[0]
+    with Store(folder) as store:
+        store.set_aside(record(one, result((1e308, 1e308), validation=(1e308, 1e308))))
+    assert main(["report", str(folder), "--output", str(folder / "report.html")]) == 0
+    assert "e+3" in (folder / "report.html").read_text()
 
 
 def test_a_run_without_validation_where_the_fold_has_some(folder):

@@ -25,11 +25,6 @@ from task_graphs import rings, with_labels, with_values
 from tiny import parts
 
 
-@pytest.fixture(autouse=True)
-def _no_metrics_of_other_tests(monkeypatch):
-    monkeypatch.setattr("ifmixup.training.task._OTHERS", {})
-
-
 def with_classes(classes=2, count=30):
     graphs = rings(count)
     for i, graph in enumerate(graphs):
@@ -132,7 +127,7 @@ def test_scorers_of_errors_are_turned_round():
     out = random_logits(VALUES).double()
     y = scaling.targets(VALUES.y)
     (spec,) = resolve_metrics("neg_median_absolute_error", VALUES)
-    assert not higher_is_better(spec.name)
+    assert not higher_is_better(spec.name, [spec])
     errors = []
     for column in range(2):
         known = ~VALUES.y[:, column].isnan()

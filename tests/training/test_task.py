@@ -2,6 +2,7 @@ import math
 
 import pytest
 
+from ifmixup.components import ClassSpec
 from ifmixup.data.dataset import METRICS, TASKS
 from ifmixup.errors import InputError
 from ifmixup.training.task import (
@@ -9,12 +10,13 @@ from ifmixup.training.task import (
     LOSSES,
     TITLES,
     best_epoch,
+    best_value,
     check_metric_name,
+    check_metric_spec,
     difference_unit,
     higher_is_better,
     is_fraction,
     metric_of,
-    note_metric,
     signed,
     title_of,
     validation_score,
@@ -39,13 +41,16 @@ def test_which_way_is_better():
 
 
 def test_a_metric_that_is_not_ours_has_a_direction_and_a_title():
-    note_metric("cost_per_graph", False)
-    note_metric("cost_per_graph", False)
-    assert not higher_is_better("cost_per_graph")
+    for way in (False, True):  # what one study says does not bind the next
+        spec = ClassSpec("cost_per_graph", "costs.py:cost", (("higher_is_better", way),))
+        check_metric_spec(spec)
+        assert higher_is_better("cost_per_graph", [spec]) is way
+        assert not higher_is_better("mae", [spec])
     assert (title_of("cost_per_graph"), title_of("mae")) == ("cost per graph", "MAE")
-    for name, way in (("cost_per_graph", True), ("accuracy", True)):
-        with pytest.raises(InputError, match=f"another metric called '{name}'"):
-            note_metric(name, way)
+    with pytest.raises(InputError, match="another metric called 'accuracy'"):
+        check_metric_spec(ClassSpec("accuracy", "costs.py:cost", (("higher_is_better", True),)))
+    with pytest.raises(InputError, match="does not say whether higher is better"):
+        check_metric_spec(ClassSpec("cost", "costs.py:cost", (("higher_is_better", "no"),)))
 
 
 @pytest.mark.parametrize("name", ["", "loss", "chosen_f1", "scaled_f1", "a/b", "1st", "x" * 61])
@@ -73,16 +78,18 @@ def test_curves_without_any_are_of_the_usual_one():
 
 
 def test_more_is_better_and_nan_the_worst():
-    assert signed(0.5, "roc_auc") == 0.5
-    assert signed(0.5, "mae") == -0.5
-    assert signed(NAN, "mae") == signed(NAN, "accuracy") == -math.inf
+    assert signed(0.5, True) == 0.5
+    assert signed(0.5, False) == -0.5
+    assert signed(NAN, False) == signed(NAN, True) == -math.inf
 
 
 def test_the_metric_decides_and_then_the_loss():
     curves = {"validation_mae": [2.0, 1.0, 1.0, NAN], "validation_loss": [0.1, 0.3, 0.2, 0.0]}
-    scores = [validation_score(curves, epoch) for epoch in range(4)]
+    scores = [validation_score(curves, False, epoch) for epoch in range(4)]
     assert sorted(range(4), key=scores.__getitem__) == [3, 0, 1, 2]
-    assert validation_score(curves) == scores[3]
+    assert validation_score(curves, False) == scores[3]
+    assert (best_epoch(curves, False), best_value(curves, False)) == (2, -1.0)
+    assert (best_epoch(curves, True), best_value(curves, True)) == (0, 2.0)
 
 
 @pytest.mark.parametrize(
@@ -97,5 +104,5 @@ def test_the_metric_decides_and_then_the_loss():
 )
 def test_the_epoch_that_validation_chooses(metric, loss, epoch):
     curves = {"validation_accuracy": metric, "validation_loss": loss}
-    assert best_epoch(curves) == epoch
-    assert validation_score(curves, epoch) == (metric[epoch], -loss[epoch])
+    assert best_epoch(curves, True) == epoch
+    assert validation_score(curves, True, epoch) == (metric[epoch], -loss[epoch])

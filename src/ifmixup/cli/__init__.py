@@ -45,7 +45,9 @@ ifmixup COMMAND --help lists the options of a command."""
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command, by default that of ``sys.argv``; return its exit code.
 
-    An error of ours is a line on stderr and exit code 2, without a traceback.
+    An error of ours is a line on stderr and exit code 2, without a traceback. Ctrl-C is one, too,
+    and 130, at any moment: also while torch is imported. A command that has more to say of it, such
+    as how to continue, says it itself.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     if isinstance(sys.stdout, io.TextIOWrapper):
@@ -60,6 +62,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if not _reader_has_left():
             raise
         return 1
+    except KeyboardInterrupt:
+        print("ifmixup: stopped.", file=sys.stderr)
+        return 130
+    except MemoryError as error:
+        print(f"ifmixup: there is not enough memory for that. {error}".strip(), file=sys.stderr)
+        return 2
 
 
 def _answer(words: list[str]) -> int:
@@ -92,6 +100,7 @@ def _run(name: str, words: list[str]) -> int:
     and methods is ``command(options: Options, class_options: Sequence[str])``: what is typed that
     is not a field of ``Options`` goes into ``class_options``.
     """
+    import gc
     import inspect
     from typing import get_type_hints
 
@@ -99,6 +108,9 @@ def _run(name: str, words: list[str]) -> int:
 
     from ifmixup.cli.config import expand_config
 
+    # What is imported and read stays. By default the garbage collector looks at all of it again and
+    # again, which takes a tenth of the time of a command that trains nothing.
+    gc.set_threshold(100_000)
     function: Any = getattr(import_module(COMMANDS[name][0]), name)
     shared: dict[str, Any] = {
         "prog": f"ifmixup {name}",

@@ -161,7 +161,10 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
     console.print(found.rich_table())
     print_answer(found, config, console)
     found.save()
-    console.print(f"{len(found.runs)} runs and the table in csv, md, tex and json: {found.folder}")
+    console.print(
+        f"{len(found.runs)} run{'s' * (len(found.runs) != 1)} and the table in csv, md, tex and "
+        f"json: {found.folder}"
+    )
     for record in found.failed:
         spec = record.spec
         console.print(
@@ -169,6 +172,7 @@ def compare(options: CompareOptions, class_options: Sequence[str] = ()) -> int:
             f"{record.error}"
         )
     if found.failed:
-        console.print(f"{len(found.failed)} runs failed. --retry-failed tries them again.")
+        failed = "1 run" if len(found.failed) == 1 else f"{len(found.failed)} runs"
+        console.print(f"{failed} failed. --retry-failed tries them again.")
         return 1
     return 0

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _NAMES = ("dataset", "model", "method")
 _MOST_READ = 2000  # runs whose curves are read to say what was chosen; the curves of many take long
-_METRICS = ("roc_auc", "average_precision", "accuracy", "mae")  # the first that all runs have
+_METRICS = ("roc_auc", "average_precision", "accuracy", "mae")  # where no study says which
 
 
 def runs(
@@ -96,14 +96,15 @@ def runs(
             console.print(f"Exported {count} runs to {export}.")
         else:
             done = store.keys("done")
-            for study in () if wanted else load_studies(folder):
+            studies = load_studies(folder)
+            for study in () if wanted else studies:
                 count = len(study.trials)
                 console.print(
                     f"Study {printable(study.title)}: {count} trial{'s' if count != 1 else ''}, "
                     f"{len(study.keys & done)} of {len(study.keys)} runs done."
                 )
                 _print_chosen(study, store, console)
-            _print_runs(rows, console)
+            _print_runs(rows, console, [study.metric for study in studies])
         for line in store.damage():
             console.print(line)
         complete = complete and not store.damaged
@@ -174,13 +175,19 @@ def _print_folders(folders: Iterable[Path], console: PlainConsole) -> None:
         console.print(f"Damaged: {printable(message, None)}")
 
 
-def _print_runs(rows: Sequence[Mapping[str, Any]], console: PlainConsole) -> None:
-    """One row per run, why runs failed, and a summary."""
+def _print_runs(
+    rows: Sequence[Mapping[str, Any]], console: PlainConsole, metrics: Sequence[str]
+) -> None:
+    """One row per run, why runs failed, and a summary.
+
+    The metric is that of a study, of ``metrics``, where all runs have it.
+    """
     if not rows:
         console.print("No runs.")
         return
     done = [row for row in rows if row["status"] == "done"]
-    shared = [name for name in _METRICS if done and all(name in row["metrics"] for row in done)]
+    usual = dict.fromkeys([*metrics, *_METRICS])
+    shared = [name for name in usual if done and all(name in row["metrics"] for row in done)]
     metric = shared[0] if shared else "metric"
     names = (*_NAMES, "repeat", "fold", "status")
     cells = []

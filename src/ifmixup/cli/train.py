@@ -158,8 +158,8 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
         return 130
     console.print(
         f"Trained {start.model.name} with {start.method.name} on {len(fold.train)} graphs of "
-        f"{data.name}: {trained.epoch} epochs, {trained.seconds:.1f} s, training loss "
-        f"{trained.curves['train_loss'][-1]:.4f}."
+        f"{data.name}: {trained.epoch} epoch{'s' * (trained.epoch != 1)}, "
+        f"{trained.seconds:.1f} s, training loss {trained.curves['train_loss'][-1]:.4f}."
     )
     if "test" in trained.latest:
         values = trained.all_metrics(*trained.predicted("test"))

@@ -147,6 +147,16 @@ def graphs_of(source: Any, features: str = "standard") -> list[Data]:
     return found
 
 
+def rows_of(source: Any, columns: Sequence[str] = ()) -> Rows:
+    """The SMILES of a DataFrame or of a list of SMILES, and some of its other columns."""
+    table = Frame(source)
+    cells = [
+        row.cells for row in table.rows([smiles_column(table, None), *map(table.index, columns)])
+    ]
+    kept = {column: [row[at] for row in cells] for at, column in enumerate(columns, 1)}
+    return Rows(range(len(cells)), [row[0] for row in cells], kept)
+
+
 def smiles_column(table: Table, smiles: str | None) -> int:
     """The index of the column of SMILES: the one called ``smiles``, by default the usual one."""
     return table.index(smiles) if smiles else _usual(table, _SMILES, "SMILES", "smiles")

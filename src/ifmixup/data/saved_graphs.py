@@ -43,6 +43,8 @@ def read_saved(path: Path) -> Sequence[Data]:
     check_size(str(path), size, MAX_BYTES)
     try:
         found = load_tensors(path, _SAFE)
+    except DatasetError as error:
+        raise DatasetError(f"{path}: {error}") from error
     except UnpicklingError as error:
         raise DatasetError(
             f"{path} is refused: it needs more than tensors and PyG's Data, which could run "

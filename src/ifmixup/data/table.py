@@ -22,7 +22,8 @@ from ifmixup.values import listed
 MAX_BYTES = 2 * 1024**3  # of text, unpacked
 MAX_ROWS = 5_000_000
 MAX_LINE = 1024**2  # characters of a line, or of a cell of a Parquet file
-MAX_BLANK = 10_000  # blank lines in a row
+MAX_BLANK = 10_000  # lines in a row that are blank or have empty cells only
+_BLANK = ' \t\r\n,;"'
 MAX_COLUMNS = 10_000  # of a Parquet file; those of a CSV file stand in one line
 
 _AT_ONCE = 1000  # rows of a Parquet file
@@ -202,12 +203,12 @@ def _lines(stream: Iterable[str], path: Path) -> Iterator[str]:
     most = max_bytes(MAX_BYTES)
     while line := stream.readline(MAX_LINE + 1):  # type: ignore[attr-defined]
         total += len(line)
-        blank = 0 if line.strip() else blank + 1
+        blank = 0 if line.strip(_BLANK) else blank + 1
         if len(line) > MAX_LINE:
             raise DatasetError(f"{path} has a line of more than {MAX_LINE} characters.")
         if blank > MAX_BLANK:
             raise DatasetError(
-                f"{path} has more than {MAX_BLANK} blank lines in a row. Is it a table?"
+                f"{path} has more than {MAX_BLANK} empty lines in a row. Is it a table?"
             )
         if total > most:
             check_size(f"The text of {path}, so far,", total, MAX_BYTES)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ifmixup.training.task import difference_unit, higher_is_better, is_fraction, title_of
+from ifmixup.training.task import difference_unit, is_fraction, title_of
 
 Kind = Literal["bars", "line", "steps", "dots", "mean"]
 
@@ -95,7 +95,7 @@ def axis(metric: str) -> str:
     return f"{title_of(metric)}, %" if is_fraction(metric) else title_of(metric)
 
 
-def difference_axis(metric: str, other: str) -> str:
+def difference_axis(metric: str, other: str, higher: bool) -> str:
     """The label of an axis of differences to ``other``."""
-    way = "" if higher_is_better(metric) else " (lower is better)"
+    way = "" if higher else " (lower is better)"
     return f"{difference_unit(metric)} more than {other}{way}"

@@ -39,7 +39,7 @@ _BINS = 40  # of a histogram
 _MOST_SIZES = 4  # datasets; the paper shows one
 _MEASURES = {
     "expected calibration error": "ece",
-    "negative log-likelihood": "nll",
+    "log-loss": "nll",
     "squared error": "squared_error",
     "milliseconds per epoch": "milliseconds",
 }
@@ -73,11 +73,9 @@ def means(shown: ShownStudy) -> Grid | None:
             panels.append(Panel(dataset, series, axis(shown.metric), rows=rows))
     if not panels:
         return None
-    title = (
-        f"Mean {title_of(shown.metric)}; lines are ± one standard deviation, over folds for ours"
-    )
+    title = f"Mean {title_of(shown.metric)}; lines are ± one standard deviation over folds"
     if any(line.published for line in found):
-        title += " and over repeats for the published"
+        title += " for ours and over repeats for the published"
     return Grid(f"{shown.name}-{shown.metric.replace('_', '-')}", f"{title}.", panels)
 
 
@@ -104,7 +102,7 @@ def paired_dots(shown: ShownStudy) -> Section | None:
             series += _differences(label, number, row, base, colours(rows)[label])
         if series:
             other = next(iter(bases)) if len(bases) == 1 else "its baseline"
-            label = difference_axis(shown.metric, other)
+            label = difference_axis(shown.metric, other, row.reading.higher)
             panels.append(Panel(title, series, label, rows=list(compared), zero=True))
     about = (
         "Each dot is a fold. The diamond is the mean, its line the interval of the corrected "

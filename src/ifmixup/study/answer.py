@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ifmixup.study.deploy import chosen_candidate, train_line
 from ifmixup.study.numbers import metric_text, p_text
 from ifmixup.study.protocols import needs_validation
-from ifmixup.study.rows import Contrast, Row, compare_baseline, compare_best
+from ifmixup.study.rows import Contrast, Row, compare_baseline, compare_next
 from ifmixup.study.statistics import (
     BETTER,
     HELPS,
@@ -21,7 +21,7 @@ from ifmixup.study.statistics import (
     TOO_FEW,
     Difference,
 )
-from ifmixup.training.task import difference_unit, higher_is_better, signed, title_of
+from ifmixup.training.task import difference_unit, is_fraction, signed, title_of
 
 if TYPE_CHECKING:
     from ifmixup.study.comparison import Comparison
@@ -40,7 +40,12 @@ def answer(found: Comparison, config: Mapping[str, Any] | None = None) -> str:
         return "No run has finished yet."
     if len({row.trial.dataset for row in rows}) > 1:
         return " ".join([*_over_datasets(rows), *_power(rows, found)])
-    best = max(rows, key=lambda row: row.score)
+    best = max(rows, key=lambda row: row.rank)
+    if not math.isfinite(best.score):
+        return (
+            f"The {title_of(best.metric)} is not defined on any fold, so nothing can be said. "
+            f"Choose another metric, or a split whose test graphs have all classes."
+        )
     said = [*_best(found, best), *_augmentation(rows), *_models(found, protocol)]
     said += [*_power(rows, found), *_settings(found, best)]
     line = train_line(study, best, config)
@@ -56,43 +61,56 @@ def first_sentence(text: str) -> str:
 
 def _best(found: Comparison, best: Row) -> list[str]:
     """Which trial is best, whether it can be told from the next, and from a guess."""
-    title, unit = title_of(best.metric), difference_unit(best.metric)
-    percent = " %" if difference_unit(best.metric).startswith("points") else ""
+    title = title_of(best.metric)
+    percent = " %" * is_fraction(best.metric)
     score = f"{best.score_text()}{percent}"
     guess = compare_baseline(found.study, best)
     said = []
     if guess is not None and guess.verdict != BETTER:
         said.append(_not_beaten(found, best, guess))
-    if math.isinf(best.score):
-        return [*said, f"The {title} is not defined on any fold."]
     star = ", which is optimistic" * best.reading.optimistic
     said.append(f"Best on {best.trial.dataset} is {best.label}: {title} {score}{star}.")
     if guess is not None and guess.verdict == BETTER:
-        by = f"{guess.difference_text()} {unit}"
-        said.append(f"It beats {guess.second}, {_BLIND}, by {by}.")
-    others = compare_best(found.study, best, found.rows)
-    if others:
-        said.append(_next(others[0], unit))
+        said.append(f"It beats the {guess.second}, {_BLIND}{_by(guess)}.")
+    after = compare_next(found.study, best, found.rows, found.models)
+    if after is not None:
+        said.append(_next(after))
     return said
+
+
+def _by(better: Contrast) -> str:
+    """By how much the first is better; an error in words, so that no sign can be misread."""
+    if better.margin.higher_is_better:
+        return f", by {better.difference_text()} {difference_unit(better.metric)}"
+    less = better.turned().difference_text().replace("+", "")
+    points = " points" * is_fraction(better.metric)
+    return f": its {title_of(better.metric)} is lower by {less}{points}"
+
+
+def _differs(text: str, metric: str, higher: bool) -> str:
+    """A difference with its unit, and which way is better where that may be misread."""
+    return f"{text} {difference_unit(metric)}{', where lower is better' * (not higher)}"
+
+
+def _apart(pair: Contrast) -> str:
+    return _differs(pair.difference_text(), pair.metric, pair.margin.higher_is_better)
 
 
 def _not_beaten(found: Comparison, best: Row, guess: Contrast) -> str:
     """That no model is better than a guess without graphs."""
     mean = next(each for each in found.baselines if each.name == guess.second).score_text()
-    by = f"{guess.difference_text()} {difference_unit(best.metric)}"
-    worse = (guess.finding.difference.mean <= 0) == higher_is_better(best.metric)
-    no_better = worse or not guess.finding.difference.mean
+    no_better = not signed(guess.finding.difference.mean, best.reading.higher) > 0
     lead = "No model beats" if no_better else "It is unclear whether any model beats"
     return (
-        f"{lead} {guess.second}, {_BLIND}: {mean} against {best.score_text()} for the best model, "
-        f"{best.label} (difference {by})."
+        f"{lead} the {guess.second}, {_BLIND}: {mean} against {best.score_text()} for the best "
+        f"model, {best.label} (difference {_apart(guess)})."
     )
 
 
-def _next(other: Contrast, unit: str) -> str:
-    by = f"{other.difference_text()} {unit}"
+def _next(other: Contrast) -> str:
     if other.verdict == BETTER:
-        return f"It is better than the next best, {other.second}, by {by}."
+        return f"It is better than the next best, {other.second}{_by(other)}."
+    by = _apart(other)
     if other.verdict == TOO_FEW:
         return f"There are too few runs to compare it with the next best, {other.second}: {by}."
     if other.verdict == INCONCLUSIVE:
@@ -130,13 +148,13 @@ def _augmentation(rows: Sequence[Row]) -> list[str]:
 
 def _gain(row: Row) -> tuple[bool, float]:
     assert row.difference is not None
-    return not math.isnan(row.difference.low), signed(row.difference.mean, row.metric)
+    return not math.isnan(row.difference.low), signed(row.difference.mean, row.reading.higher)
 
 
 def _effect(row: Row) -> str:
     assert row.adjusted_p is not None
     p = "" if math.isnan(row.adjusted_p) else f", Holm-adjusted {p_text(row.adjusted_p)}"
-    return f"{row.label}: {row.difference_text()} {difference_unit(row.metric)}{p}"
+    return f"{row.label}: {_differs(row.difference_text(), row.metric, row.reading.higher)}{p}"
 
 
 def _models(found: Comparison, protocol: str) -> list[str]:
@@ -146,11 +164,10 @@ def _models(found: Comparison, protocol: str) -> list[str]:
     told = pairs if len(pairs) <= _MOST else better[:_MOST]
     parts = []
     for each in told:
-        by = f"{each.difference_text()} {difference_unit(each.metric)}"
         if each.verdict == BETTER:
-            parts.append(f"{each.first} is better than {each.second} by {by}")
+            parts.append(f"{each.first} is better than {each.second}{_by(each)}")
         else:
-            parts.append(f"{each.first} against {each.second}: {by}, {each.verdict}")
+            parts.append(f"{each.first} against {each.second}: {_apart(each)}, {each.verdict}")
     rest = len(pairs) - len(told)
     if rest:
         apart = len(better) - len([each for each in told if each.verdict == BETTER])

@@ -54,7 +54,11 @@ class Baseline:
         return Baseline(**decode_fields("A baseline", {"note": "", **as_dict(values)}, Baseline))
 
 
-def best_baseline(baselines: tuple[Baseline, ...], dataset: str, metric: str) -> Baseline | None:
-    """The best baseline of a dataset by a metric; None where none was measured."""
+def best_baseline(
+    baselines: tuple[Baseline, ...], dataset: str, metric: str, higher: bool
+) -> Baseline | None:
+    """The best baseline of a dataset by a metric; None where none was measured. ``higher`` says
+    whether more of the metric is better.
+    """
     mine = [each for each in baselines if each.dataset == dataset and each.scores(metric)]
-    return max(mine, key=lambda each: signed(each.mean(metric), metric), default=None)
+    return max(mine, key=lambda each: signed(each.mean(metric), higher), default=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from ifmixup.safe_io import folder_name, printable_lines
 from ifmixup.study.briefing import briefing
 from ifmixup.study.choose_split import Split, choose_splits, columns_of
 from ifmixup.study.comparison import Comparison
+from ifmixup.study.deploy import python_source
 from ifmixup.study.engines.engine import Engine
 from ifmixup.study.engines.local import LocalEngine
 from ifmixup.study.estimate import run_seconds
@@ -190,7 +192,11 @@ def compare(
         if not is_new and tasks:
             check_study(study, runner.data)
         notes = (*changed_code(study, store), *study.notes)
-        study = replace(study, notes=notes, config=dict(config or {}))
+        graphs = "graphs"
+        if data.folder is None:
+            graphs = python_source(dataset, smiles=smiles, label=label, features=features)
+        from_python = {"task": data.task, "graphs": graphs}
+        study = replace(study, notes=notes, config=dict(config or from_python))
         seconds: dict[str, float] = {}
         if progress or dry_run or limit is not None:
             seconds = run_seconds(tasks, data, device=getattr(engine, "device", None) or "cpu")
@@ -350,7 +356,8 @@ def _told(study: Study) -> str:
     """What the baselines get, before the first run."""
     metric, unit = study.metric, " in %" if is_fraction(study.metric) else ""
     means = [(each.name, each.mean(metric)) for each in study.baselines]
-    told = ", ".join(f"{name} {metric_text(metric, value, value)}" for name, value in means)
+    largest = max((abs(value) for _, value in means if math.isfinite(value)), default=math.nan)
+    told = ", ".join(f"{name} {metric_text(metric, value, largest)}" for name, value in means)
     return f"Baselines without graph structure: {told} ({title_of(metric)}{unit})."
 
 

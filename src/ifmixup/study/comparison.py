@@ -33,7 +33,7 @@ from ifmixup.study.rows import Row as Row
 from ifmixup.study.store import explained
 from ifmixup.study.study import Study
 from ifmixup.study.table import Table, TerminalRow, TerminalTable
-from ifmixup.training.task import IN_UNITS, higher_is_better, is_fraction, title_of
+from ifmixup.training.task import IN_UNITS, is_fraction, title_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -90,7 +90,7 @@ class Comparison:
         """The row with the best mean under a protocol, by default the study's first."""
         wanted = protocol or self.study.protocols[0]
         mine = [row for row in self.rows if row.trial.protocol == wanted]
-        return max(mine, key=lambda row: row.score, default=None)
+        return max(mine, key=lambda row: row.rank, default=None)
 
     def answer(self, config: Mapping[str, Any] | None = None) -> str:
         """What was found, as a paragraph; the last line is the command that trains the best.
@@ -109,9 +109,8 @@ class Comparison:
             lines.append("Nothing to compare: the baseline or the others are missing.")
         if self.failed:
             where = "" if self.folder is None else f" (ifmixup runs {self.folder} lists them)"
-            lines.append(
-                f"{len(self.failed)} runs failed, the first with: {self.failed[0].error}{where}"
-            )
+            failed = "1 run" if len(self.failed) == 1 else f"{len(self.failed)} runs"
+            lines.append(f"{failed} failed, the first with: {self.failed[0].error}{where}")
         return "\n".join([*lines, *self.study.notes])
 
     def table(self, format: str = "text") -> str:
@@ -301,13 +300,16 @@ def metric_title(rows: Sequence[Row]) -> str:
 def notes(rows: Sequence[Row]) -> list[str]:
     """What must be read with the numbers."""
     said = []
-    for metric in dict.fromkeys(row.metric for row in rows) or ("accuracy",):
+    ways = {row.metric: row.reading.higher for row in rows} or {"accuracy": True}
+    for metric, higher in ways.items():
         title = title_of(metric)[0].upper() + title_of(metric)[1:]
         units = "in %, differences in points" if is_fraction(metric) else ""
         units = "in the units of the target" if metric in IN_UNITS else units
-        lower = "" if higher_is_better(metric) else "lower is better"
+        lower = "" if higher else "lower is better"
         if units or lower:
-            said.append(f"{title}{' ' * bool(units)}{'; '.join(filter(None, (units, lower)))}.")
+            said.append(
+                f"{title}{' ' if units else ': '}{'; '.join(filter(None, (units, lower)))}."
+            )
     if any(row.difference is not None for row in rows):
         said.append(
             "Each interval has the level of its step in Holm's correction, 95 % or more: it "
@@ -324,8 +326,9 @@ def notes(rows: Sequence[Row]) -> list[str]:
                 f"failed and are not in these numbers."
             )
         if row.reading.undefined:
+            count = len(row.reading.undefined)
             said.append(
-                f"{name}: on {len(row.reading.undefined)} folds the {title_of(row.metric)} is not "
+                f"{name}: on {count} fold{'s' * (count > 1)} the {title_of(row.metric)} is not "
                 f"defined, because all graphs there have the same class."
             )
     return said

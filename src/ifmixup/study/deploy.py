@@ -2,32 +2,45 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections import Counter
 from collections.abc import Mapping
+from pathlib import Path
 from statistics import median_low
 from typing import Any
 
-from ifmixup.components import METHODS, MODELS, ClassSpec, Registry
+from ifmixup.components import METHODS, MODELS, ClassSpec, Registry, foreign
+from ifmixup.data.frames import is_frame, is_smiles
 from ifmixup.study.protocols import needs_validation
 from ifmixup.study.rows import Row
 from ifmixup.study.study import Candidate, Study
+from ifmixup.training.edge_attributes import asks_for_edge_attr
 from ifmixup.training.known_data import known_settings
 from ifmixup.training.settings import Settings, setting_types
-from ifmixup.training.task import IN_UNITS
 
 MODEL_FILE = "model.pt"
 _READING = ("smiles", "label", "identifier", "task", "features", "root")  # options of a source
-_OF_VALUES = (*IN_UNITS, "r2", "spearman")
 _STUDIES_LABELS = ("train_share", "label_noise")  # settings that no model is deployed with
 
 
 def chosen_candidate(row: Row) -> Candidate:
-    """The setting that was chosen on most folds; of several the first of the grid."""
+    """The setting that was chosen on most folds; of several the one that has the most values in
+    common with what all folds chose, then the first of the grid.
+    """
+    candidates = row.trial.candidates
     counts = Counter(choice.candidate for choice in row.reading.chosen.values())
-    most = max(counts.values(), default=0)
-    index = min((each for each, count in counts.items() if count == most), default=0)
-    return row.trial.candidates[index]
+    if not counts:
+        return candidates[0]
+    most = max(counts.values())
+    values = {each: candidates[each].values() for each in counts}
+
+    def in_common(index: int) -> int:
+        same = {i: sum(values[i].get(n) == v for n, v in values[index].items()) for i in counts}
+        return sum(count * same[i] for i, count in counts.items())
+
+    tied = sorted(index for index, count in counts.items() if count == most)
+    return candidates[max(tied, key=in_common)]
 
 
 def chosen_epochs(row: Row) -> int:
@@ -40,14 +53,17 @@ def chosen_epochs(row: Row) -> int:
 
 def train_line(study: Study, row: Row, config: Mapping[str, Any] | None = None) -> str:
     """The command that trains a trial on all graphs, for a study of ``ifmixup compare``; a line of
-    Python for one of :func:`ifmixup.compare`; empty for an experiment of the paper.
+    Python for one of :func:`ifmixup.compare`; empty for an experiment of the paper, and for
+    several labels from Python.
     """
     options = study.config if config is None else config
     if "experiment" in options:
         return ""
     if "source" in options:
         return _command(row, options)
-    return _python(row, study.origins.get(row.trial.name, ""))
+    if options.get("task") == "labels":  # which no estimator takes
+        return ""
+    return _python(study, row)
 
 
 def _command(row: Row, config: Mapping[str, Any]) -> str:
@@ -89,8 +105,9 @@ def _typed(name: str, given: Any) -> str:
     return name
 
 
-def _python(row: Row, origin: str) -> str:
+def _python(study: Study, row: Row) -> str:
     candidate = chosen_candidate(row)
+    origin = study.origins.get(row.trial.name, "")
     of_kind = _of_kind(origin, candidate.model)  # where the estimator starts from
     defaults = Settings.of(of_kind["settings"]).to_dict()
     parts = [_class(candidate.model), _class(candidate.method), f"epochs={chosen_epochs(row)}"]
@@ -101,8 +118,12 @@ def _python(row: Row, origin: str) -> str:
         and name not in ("epochs", "use_edge_attr", *_STUDIES_LABELS)
         and value != defaults[name]
     ]
-    if candidate.settings.use_edge_attr:
-        parts.append("use_edge_attr=True")
+    reads = candidate.settings.use_edge_attr
+    # An estimator reads edge attributes wherever there are some: what did not read them says so.
+    if reads or (
+        reads is False and (foreign(candidate.model) or asks_for_edge_attr(candidate.model))
+    ):
+        parts.append(f"use_edge_attr={reads}")
     for registry, spec in ((MODELS, candidate.model), (METHODS, candidate.method)):
         known = _defaults(registry, spec)
         if registry is MODELS:
@@ -112,8 +133,31 @@ def _python(row: Row, origin: str) -> str:
             for name, value in spec.options
             if name not in known or known[name] != value
         ]
-    kind = "GraphRegressor" if row.metric in _OF_VALUES else "GraphClassifier"
-    return f"model = ifmixup.{kind}({', '.join(parts)}).fit(graphs)"
+    kind = "GraphRegressor" if study.of_values else "GraphClassifier"
+    graphs = study.config.get("graphs", "graphs")
+    return f"model = ifmixup.{kind}({', '.join(parts)}).fit({graphs})"
+
+
+def python_source(dataset: Any, **reading: Any) -> str:
+    """What :func:`ifmixup.compare` was given, as an expression of Python: for a name or a file one
+    that loads it, without the folder of an absolute path, which is that of one machine. What is in
+    memory has a name that only the user knows: ``frame``, ``smiles``, ``labels`` or ``graphs``.
+    """
+    if isinstance(dataset, str | os.PathLike):
+        path = os.fspath(dataset)
+        source = repr(Path(path).name if Path(path).is_absolute() else path)
+    elif is_frame(dataset):
+        source = "frame"
+    elif is_smiles(dataset):
+        source = "smiles"
+    else:
+        return "graphs"
+    given = [source]
+    for name, value in reading.items():
+        if value is not None:
+            plain = isinstance(value, str) or name != "label"
+            given.append(f"{name}={value!r}" if plain else f"{name}=labels")
+    return f"ifmixup.data.load({', '.join(given)})"
 
 
 def _of_kind(origin: str, model: ClassSpec) -> dict[str, dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -14,6 +15,8 @@ from ifmixup.errors import InputError, StoreError, import_extra
 from ifmixup.safe_io import atomically
 from ifmixup.study.record import Record, check_result
 from ifmixup.study.store import Store, explained
+from ifmixup.training.task import is_fraction
+from ifmixup.values import short
 
 FORMAT = 2
 """Stands in every line of JSONL, for the versions to come."""
@@ -24,6 +27,7 @@ MAX_LINE = 16 * 1024**2
 MAX_FAILURES = 1000
 """After so many bad lines the file is taken for something else."""
 
+_ROUNDING = 1e-6  # by which a fraction may be below 0 or above 1
 _AT_ONCE = 200  # runs per transaction: few waits for the disk, and others get their turn to write
 _FIRST = ("key", "dataset", "model", "method", "repeat", "fold", "seed", "status")
 _LAST = ("data", "split", "host", "finished_at", "error")
@@ -195,6 +199,12 @@ def _consistent(record: Record) -> Record:
         check_result(record)
     except InputError as error:  # a metric that is not known
         raise StoreError(str(error)) from error
+    for name, values in ({} if record.result is None else record.result.curves).items():
+        if is_fraction(name.partition("_")[2]):  # after "test_" or "validation_"
+            # NaN: the metric is not defined on these graphs.
+            wrong = [value for value in values if not (-_ROUNDING <= value <= 1 + _ROUNDING)]
+            if not all(map(math.isnan, wrong)):
+                raise StoreError(f"the curve {short(name)} has values that are not from 0 to 1")
     return record
 
 

@@ -11,7 +11,7 @@ from ifmixup.study.store import Store
 from ifmixup.study.study import Study, Trial
 from ifmixup.training.run import RunResult
 from ifmixup.training.run_spec import RunSpec
-from ifmixup.training.task import best_epoch, higher_is_better, validation_score
+from ifmixup.training.task import best_value
 
 SEARCHES = ("grid", "halving")
 NOTE = (
@@ -108,13 +108,13 @@ def halve(study: Study, store: Store, execute: Execute) -> Study:
             scores = []
             for keys in trial.keys:
                 done = [r.result for r in store.get(keys).values() if r.result is not None]
-                scores.append(score(trial.protocol, done, folds=rung.folds))
+                scores.append(score(trial.protocol, done, study.higher_is_better, folds=rung.folds))
             kept = tuple(left[i].candidates[index] for index in select(scores, rung.keep))
             left[i] = replace(left[i], candidates=kept, keys=())
     return replace(study, trials=tuple(left))
 
 
-def score(protocol: str, results: Sequence[RunResult], *, folds: int = 1) -> float:
+def score(protocol: str, results: Sequence[RunResult], higher: bool, *, folds: int = 1) -> float:
     """How good one setting is in a rung, by its finished runs.
 
     Under ``holdout`` the mean over folds of the best validation metric: test is not looked at.
@@ -127,12 +127,12 @@ def score(protocol: str, results: Sequence[RunResult], *, folds: int = 1) -> flo
     metric = results[0].metric
     if needs_validation(protocol):
         judged = [r.curves for r in results if defined(r.curves[f"validation_{metric}"])]
-        best = [validation_score(curves, best_epoch(curves))[0] for curves in judged]
+        best = [best_value(curves, higher) for curves in judged]
         return mean({(0, i): value for i, value in enumerate(best)})
-    epoch = best_of_mean(results) if protocol == "paper" else -1
+    epoch = best_of_mean(results, higher) if protocol == "paper" else -1
     curves = [result.curves[f"test_{metric}"] for result in results]
     at_best = mean({(0, i): curve[epoch] for i, curve in enumerate(curves) if defined(curve)})
-    return at_best if higher_is_better(metric) else -at_best
+    return at_best if higher else -at_best
 
 
 def _shortened(trial: Trial, rung: Rung) -> Trial:

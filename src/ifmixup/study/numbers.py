@@ -13,6 +13,7 @@ UNKNOWN = "–"
 INTERVAL = "[95 %, Holm]"
 """What heads a column of differences with their intervals."""
 
+_LARGEST = 1e15  # from here on a number is written with an exponent
 _MOST_DECIMALS = 3  # more than usual, where fewer would contradict the verdict
 
 
@@ -39,7 +40,8 @@ def difference_text(
     An end that is near zero or near the margin gets more decimals, because the verdict depends on
     which side it is on.
     """
-    ends = () if math.isnan(found.low) else (found.low, found.high)
+    known = math.isfinite(found.low) and math.isfinite(found.high)
+    ends = (found.low, found.high) if known else ()
     limits = (0.0,) if margin is None else (0.0, margin.size, -margin.size)
     for more in range(_MOST_DECIMALS + 1):
         texts = [metric_text(metric, v, size, sign=True, more=more) for v in (found.mean, *ends)]
@@ -69,6 +71,8 @@ def percent(value: float, *, sign: bool = False, decimals: int = 1) -> str:
     if not math.isfinite(value):
         return UNKNOWN
     exact = Decimal(repr(float(value))) * 100
+    if abs(exact) >= _LARGEST:
+        return f"{'−' if value < 0 else '+' if sign else ''}{abs(exact):.{decimals}e}"
     rounded = exact.quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_EVEN)
     if rounded == 0:
         return f"{0:.{decimals}f}"
@@ -86,6 +90,8 @@ def number(value: float, size: float, *, sign: bool = False, more: int = 0) -> s
         return UNKNOWN
     large = math.floor(math.log10(abs(size))) if math.isfinite(size) and size else 0
     text = f"{abs(value):.{max(0, 2 - large) + more}f}"
+    if abs(value) >= _LARGEST:
+        text = f"{abs(value):.2e}"
     if not float(text):
         return text
     return f"{'−' if value < 0 else '+' if sign else ''}{text}"

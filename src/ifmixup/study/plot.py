@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ifmixup.study.comparison import Comparison
 
 _ROW = 0.3  # inches
+_STYLES = ("--", ":")  # of baselines
 _BLUE, _ORANGE, _GREY = "#2E86C1", "#D95F0E", "#878D96"
 
 
@@ -54,15 +55,20 @@ def plot(found: Comparison) -> Figure:
             ends = None if math.isnan(low) else [[mean - low], [high - mean]]
             axes[1].errorbar(mean, y, xerr=ends, fmt="D", color=colour, capsize=3)
     if not several:
-        for guess in found.baselines:
-            axes[0].axvline(by * guess.baseline.mean(metric), color=_GREY, ls="--", lw=1)
-            axes[0].annotate(
-                guess.name.replace("$", r"\$"),
-                (by * guess.baseline.mean(metric), 1.01),
-                xycoords=("data", "axes fraction"),
+        for guess, style in zip(found.baselines, _STYLES, strict=False):
+            name = guess.name.replace("$", r"\$")
+            mean = by * guess.baseline.mean(metric)
+            axes[0].axvline(mean, color=_GREY, ls=style, lw=1, label=name)
+        if found.baselines:  # above the figure, where no two names can lie on each other
+            handles, names_of_lines = axes[0].get_legend_handles_labels()
+            figure.legend(
+                handles,
+                names_of_lines,
+                loc="outside upper left",
+                ncols=len(handles),
                 fontsize=7,
-                color=_GREY,
-                rotation=30,
+                frameon=False,
+                labelcolor=_GREY,
             )
     axes[0].set_yticks(range(len(rows)), names)
     axes[0].set_ylim(len(rows) - 0.5, -0.5)

@@ -8,13 +8,21 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ifmixup.components import ClassSpec
 from ifmixup.errors import InputError, known_name
 from ifmixup.training.compact import length_of
-from ifmixup.training.task import best_epoch, best_value, signed, validation_score
+from ifmixup.training.task import (
+    best_epoch,
+    best_value,
+    higher_is_better,
+    signed,
+    validation_score,
+)
 
 if TYPE_CHECKING:  # which would import torch
     from ifmixup.training.run import RunResult
@@ -46,6 +54,7 @@ class Reading:
 
     Attributes:
         metric: What the numbers are: ``accuracy``, ``roc_auc``, ``average_precision`` or ``mae``.
+        higher: Whether higher is better.
         scores: By (repeat, fold), at the chosen setting and epoch.
         last: By (repeat, fold), at the last epoch of the chosen setting: no epoch is chosen.
         chosen: By (repeat, fold), what was chosen.
@@ -60,6 +69,7 @@ class Reading:
     """
 
     metric: str
+    higher: bool
     scores: dict[Pair, float]
     last: dict[Pair, float]
     chosen: dict[Pair, Choice]
@@ -105,6 +115,7 @@ def read(
     protocol: str,
     pairs: Collection[Pair],
     metric: str | None = None,
+    specs: Sequence[ClassSpec] = (),
 ) -> Reading | None:
     """Read the metric of one trial; None where no run has finished.
 
@@ -122,7 +133,8 @@ def read(
     no score.
 
     The finished runs of each setting of the grid come in the order that breaks ties; ``pairs`` is
-    every (repeat, fold) that should be there.
+    every (repeat, fold) that should be there, and ``specs`` the metrics of the trial, which say
+    which way one that is not ours is better.
     """
     there = [result for runs in candidates for result in runs.values()]
     if not there:
@@ -131,13 +143,16 @@ def read(
         candidates = [{p: _at_end(r, metric) for p, r in runs.items()} for runs in candidates]
         there = [result for runs in candidates for result in runs.values()]
     metric = _check(there, protocol)
+    higher = higher_is_better(metric, specs)
     expected = sorted({*pairs}.union(*candidates))
     lost = {pair: sum(pair not in runs for runs in candidates) for pair in expected}
-    points = _holdout(candidates) if needs_validation(protocol) else _paper(candidates, protocol)
+    choose = _holdout if needs_validation(protocol) else partial(_paper, protocol=protocol)
+    points = choose(candidates, higher)
     curves = {pair: _test_curve(candidates[p.candidate][pair]) for pair, p in points.items()}
     curve = {pair: values for pair, values in curves.items() if defined(values)}
     return Reading(
         metric=metric,
+        higher=higher,
         scores={pair: curve[pair][points[pair].epoch - 1] for pair in curve},
         last={pair: values[-1] for pair, values in curve.items()},
         chosen=points,
@@ -176,10 +191,9 @@ def defined(curve: Sequence[float]) -> bool:
     return not all(math.isnan(value) for value in curve)
 
 
-def best_of_mean(results: Sequence[RunResult]) -> int:
+def best_of_mean(results: Sequence[RunResult], higher: bool) -> int:
     """The epoch, from 0, where the mean test curve is best; the earliest among equals."""
-    metric = results[0].metric
-    curve = [signed(value, metric) for value in _mean_curve(results)]
+    curve = [signed(value, higher) for value in _mean_curve(results)]
     return max(range(len(curve)), key=curve.__getitem__)
 
 
@@ -188,39 +202,38 @@ def mean(values: Mapping[Pair, float]) -> float:
     return math.fsum(values.values()) / len(values) if values else math.nan
 
 
-def _holdout(candidates: Sequence[Results]) -> dict[Pair, Choice]:
+def _holdout(candidates: Sequence[Results], higher: bool) -> dict[Pair, Choice]:
     points = {}
     for pair in sorted({pair for runs in candidates for pair in runs}):
         there = {index: runs[pair].curves for index, runs in enumerate(candidates) if pair in runs}
         # Losses decide among equals only, and of a large grid most are never decoded.
-        values = {index: best_value(curves) for index, curves in there.items()}
+        values = {index: best_value(curves, higher) for index, curves in there.items()}
         highest = max(values.values())
         top = [index for index, value in values.items() if value == highest]
-        epochs = {index: best_epoch(there[index]) for index in top}
-        best = max(top, key=lambda index: validation_score(there[index], epochs[index]))
+        epochs = {index: best_epoch(there[index], higher) for index in top}
+        best = max(top, key=lambda index: validation_score(there[index], higher, epochs[index]))
         points[pair] = Choice(best, epochs[best] + 1)
     return points
 
 
-def _paper(candidates: Sequence[Results], protocol: str) -> dict[Pair, Choice]:
-    epochs = [_epochs(runs, protocol) for runs in candidates]
+def _paper(candidates: Sequence[Results], higher: bool, protocol: str) -> dict[Pair, Choice]:
+    epochs = [_epochs(runs, higher, protocol) for runs in candidates]
 
     def score(index: int) -> tuple[int, float]:
         curves = {pair: _test_curve(result) for pair, result in candidates[index].items()}
         at_best = {p: curves[p][e] for p, e in epochs[index].items() if defined(curves[p])}
-        metric = next((result.metric for result in candidates[index].values()), "accuracy")
-        return len(curves), signed(mean(at_best), metric)
+        return len(curves), signed(mean(at_best), higher)
 
     best = max(range(len(candidates)), key=score)
     return {pair: Choice(best, epoch + 1) for pair, epoch in epochs[best].items()}
 
 
-def _epochs(runs: Results, protocol: str) -> dict[Pair, int]:
+def _epochs(runs: Results, higher: bool, protocol: str) -> dict[Pair, int]:
     """For each fold the best epoch of its repeat, or the last one."""
     if protocol == "last":
         return {pair: len(_test_curve(runs[pair])) - 1 for pair in sorted(runs)}
     best = {
-        repeat: best_of_mean([result for pair, result in runs.items() if pair[0] == repeat])
+        repeat: best_of_mean([result for pair, result in runs.items() if pair[0] == repeat], higher)
         for repeat in {pair[0] for pair in runs}
     }
     return {pair: best[pair[0]] for pair in sorted(runs)}

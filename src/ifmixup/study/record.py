@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from functools import lru_cache
+from operator import itemgetter
 from sys import intern
 from typing import Any
 
@@ -25,12 +26,13 @@ from ifmixup.training.run_spec import RunSpec
 from ifmixup.training.task import check_metric_name
 from ifmixup.values import as_dict, decode, decode_fields, decode_number, encode_number, short
 
-MAX_CURVES = 256 * 1024**2
-"""The maximum number of bytes that the curves of one run may have."""
-
 _IS_UTC = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T([0-9]{2}:){2}[0-9]{2}\.[0-9]{6}\+00:00")
 _TEXTS = {"key": str, "error": str | None, "host": str, "finished_at": str}
 _PARTS = ("key", "spec", "status", "result", "error", "versions", "host", "finished_at")
+_but_curves = itemgetter(
+    "key", "dataset", "model", "method", "repeat", "fold", "spec", "status", "metrics", "error",
+    "seconds", "prepare_seconds", "versions", "host", "finished_at",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -93,53 +95,52 @@ class Record:
 
     def to_row(self) -> dict[str, Any]:
         """The values of the columns of the database, by name."""
-        values = self.to_dict()
-        measured = values.pop("result") or dict.fromkeys(RunResult.__dataclass_fields__)
-        if self.result is not None:
-            measured["metrics"] = _json(measured["metrics"])
-            measured["curves"] = zlib.compress(_json(measured["curves"]).encode())
-            measured["seconds"] = float(self.result.seconds)
-            measured["prepare_seconds"] = float(self.result.prepare_seconds)
-        texts = {name: _json(values[name]) for name in ("spec", "versions")}
-        # An error may quote bytes that are not text, as half characters, which SQLite refuses.
-        for name in ("error", "host"):
-            if values[name] is not None:
-                texts[name] = values[name].encode(errors="backslashreplace").decode()
-        spec = self.spec
-        row = {
-            **values,
-            **measured,
-            **texts,
+        spec, result = self.spec, self.result
+        row = {name: getattr(self, name) for name in _PARTS if name != "result"}
+        row |= {
+            "spec": _json(spec.to_dict()),
+            "versions": _json(self.versions),
             "dataset": spec.dataset,
             "model": spec.model.name,
             "method": spec.method.name,
             "repeat": spec.repeat,
             "fold": spec.fold,
         }
-        if row["curves"] is not None:
-            row["curves"] += _checksum(row)
+        # An error may quote bytes that are not text, as half characters, which SQLite refuses.
+        for name in ("error", "host"):
+            if row[name] is not None:
+                row[name] = row[name].encode(errors="backslashreplace").decode()
+        if result is None:
+            return row | dict.fromkeys(RunResult.__dataclass_fields__)
+        row["metrics"] = _json({name: encode_number(v) for name, v in result.metrics.items()})
+        row["seconds"] = float(result.seconds)
+        row["prepare_seconds"] = float(result.prepare_seconds)
+        curves = StoredCurves.pack(result.curves)
+        row["curves"] = curves + _checksum(row, curves)
         return row
 
     @staticmethod
-    def of_row(row: Mapping[str, Any]) -> Record:
-        """The inverse of :meth:`to_row`; without the column ``curves`` there are no curves."""
+    def of_row(row: Mapping[str, Any], spec: RunSpec | None = None) -> Record:
+        """The inverse of :meth:`to_row`; without the column ``curves`` there are no curves.
+
+        Where the ``spec`` that has the row's key is known, the one in the row is not decoded.
+        """
         with _as_store_error():
             result = None
             if row["status"] == "done":
-                text = _unzip(row) if "curves" in row else b"{}"
-                curves = StoredCurves(text, _numbers)
+                curves = StoredCurves(_whole_curves(row)) if "curves" in row else {}
                 given = as_dict(json.loads(row["metrics"]))
                 metrics = {intern(name): decode_number(value) for name, value in given.items()}
-                times = (decode_number(row[n]) for n in ("seconds", "prepare_seconds"))
+                times = decode_number(row["seconds"]), decode_number(row["prepare_seconds"])
                 result = RunResult(curves, metrics, *times)
             for name, kinds in _TEXTS.items():
                 if not isinstance(row[name], kinds):
                     raise StoreError(f"its {name} is {short(row[name])}")
-            texts = {name: row[name] for name in _TEXTS}
-            spec, found = RunSpec.of_json(row["spec"]), _versions(row["versions"])
-            return _checked(
-                row["status"], {**texts, "spec": spec, "versions": found, "result": result}
-            )
+            found = {name: row[name] for name in _TEXTS}
+            found["spec"] = spec or RunSpec.of_json(row["spec"])
+            found["versions"] = _versions(row["versions"])
+            found["result"] = result
+            return _checked(row["status"], found)
 
 
 @contextmanager
@@ -161,21 +162,14 @@ def _checked(status: Any, found: dict[str, Any]) -> Record:
     for seconds in () if result is None else (result.seconds, result.prepare_seconds):
         if not 0 <= seconds < math.inf:
             raise StoreError(f"{seconds} is not a number of seconds")
-    return Record(**{**found, "finished_at": _utc_of(found["finished_at"])})
+    found["finished_at"] = _utc_of(found["finished_at"])
+    return Record(**found)
 
 
 @lru_cache(maxsize=256)
 def _versions(text: str) -> dict[str, str]:
     """Versions as they are stored, once for the many runs that share them."""
     return decode("versions", json.loads(text), dict[str, str])
-
-
-def _numbers(values: Any) -> list[float]:
-    """The numbers of a curve, which are decoded when they are asked for."""
-    if {float}.issuperset(map(type, values)):  # nearly always; a table reads many curves
-        return values
-    with _as_store_error():
-        return decode("a curve", values, list[float])
 
 
 def _utc(time: datetime) -> str:
@@ -195,26 +189,18 @@ def _json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _checksum(row: Mapping[str, Any]) -> bytes:
-    """Four bytes of all values of a row but the curves, which zlib has a checksum of."""
-    values = (f"{name}={row[name]!r}" for name in sorted(row) if name != "curves")
-    return zlib.crc32("\n".join(values).encode(errors="backslashreplace")).to_bytes(4, "big")
+def _checksum(row: Mapping[str, Any], curves: bytes) -> bytes:
+    """Four bytes of all values of a row, which lie behind its curves."""
+    text = repr(_but_curves(row)).encode(errors="backslashreplace")
+    return zlib.crc32(curves, zlib.crc32(text)).to_bytes(4, "big")
 
 
-def _unzip(row: Mapping[str, Any]) -> bytes:
-    """The curves of a row, if it is as it was stored; never more than a bound, because the file may
-    be anybody's.
-
-    The checksum of the other values lies behind the compressed curves, where an older ifmixup does
-    not look. What an older one stored has none.
-    """
-    unpacker = zlib.decompressobj()
-    text = unpacker.decompress(row["curves"], MAX_CURVES)
-    if not unpacker.eof:
-        raise StoreError("its curves are cut off or too long")
-    if unpacker.unused_data not in (b"", _checksum(row)):
+def _whole_curves(row: Mapping[str, Any]) -> bytes:
+    """The curves of a row, if all of it is as it was stored."""
+    curves, checksum = row["curves"][:-4], row["curves"][-4:]
+    if checksum != _checksum(row, curves):
         raise StoreError("its values are not those that were stored: their checksum differs")
-    return text
+    return curves
 
 
 def check_result(record: Record, *, validated: bool | None = None) -> None:

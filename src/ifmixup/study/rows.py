@@ -17,6 +17,8 @@ from ifmixup.study.protocols import Pair, Reading, fold_spread, mean, read
 from ifmixup.study.record import Record
 from ifmixup.study.statistics import (
     BETTER,
+    HELPS,
+    HURTS,
     WORSE,
     Difference,
     Finding,
@@ -27,9 +29,7 @@ from ifmixup.study.statistics import (
 from ifmixup.study.study import Candidate, Study, Trial
 from ifmixup.training.run import RunResult
 from ifmixup.training.task import (
-    IN_UNITS,
     difference_unit,
-    higher_is_better,
     is_fraction,
     signed,
     title_of,
@@ -75,7 +75,14 @@ class Row:
     @property
     def score(self) -> float:
         """Its mean, with the sign that makes more better."""
-        return signed(self.reading.mean, self.metric)
+        return signed(self.reading.mean, self.reading.higher)
+
+    @property
+    def rank(self) -> tuple[float, bool]:
+        """What the best trial is the largest by: the score, and among equals a trial that others
+        are compared with, because it is the simplest.
+        """
+        return self.score, self.trial.against is None
 
     @property
     def failed(self) -> int:
@@ -252,6 +259,11 @@ class Contrast:
         """``better``, ``worse`` or why that cannot be said."""
         return self.finding.verdict
 
+    def turned(self) -> Contrast:
+        """The same with the sign of the second against the first."""
+        turned = replace(self.finding, difference=self.finding.difference.turned())
+        return replace(self, finding=turned)
+
     def difference_text(self) -> str:
         """The difference with its interval."""
         return difference_text(self.finding.difference, self.metric, self.size, self.margin)
@@ -267,7 +279,11 @@ def compare_trials(study: Study, records: Mapping[str, Record]) -> list[Row]:
     rows = [
         Row(trial, reading, [records[k] for keys in trial.keys for k in keys if k in records])
         for trial in study.trials
-        if (reading := read(_results(trial, done), trial.protocol, trial.pairs, study.metric))
+        if (
+            reading := read(
+                _results(trial, done), trial.protocol, trial.pairs, study.metric, trial.metrics
+            )
+        )
         is not None
     ]
     sizes = _sizes(study, rows)
@@ -277,7 +293,7 @@ def compare_trials(study: Study, records: Mapping[str, Record]) -> list[Row]:
         base = readings.get(id(study.against(row.trial)))
         if base is not None:
             difference = paired_difference(row.reading.scores, base.scores, row.trial.test_ratio)
-            margin = margin_of(row.metric, base.mean, study.margin)
+            margin = margin_of(row.metric, base.mean, base.higher, study.margin)
             rows[i] = replace(rows[i], difference=difference, margin=margin)
     for protocol in study.protocols:
         family = [
@@ -322,9 +338,14 @@ def compare_models(study: Study, rows: Sequence[Row]) -> list[Contrast]:
     return found
 
 
-def compare_best(study: Study, best: Row, rows: Sequence[Row]) -> list[Contrast]:
-    """The best trial of a dataset and protocol against each of the others, the nearest first,
-    corrected for their number.
+def compare_next(
+    study: Study, best: Row, rows: Sequence[Row], models: Sequence[Contrast]
+) -> Contrast | None:
+    """The best trial of a dataset and protocol against the next best; None where it is alone.
+
+    Where the table or ``models`` compares these two, that is the comparison: the same two trials
+    never have two intervals. Else it is the best against each of the others, corrected for their
+    number.
     """
     trial = best.trial
     others = [
@@ -333,41 +354,52 @@ def compare_best(study: Study, best: Row, rows: Sequence[Row]) -> list[Contrast]
         if (row.trial.data, row.trial.protocol) == (trial.data, trial.protocol)
         and row.trial is not trial
     ]
-    others.sort(key=lambda row: -row.score)
-    return _contrasts(study, [(best, other) for other in others])
+    if not others:
+        return None
+    others.sort(key=lambda row: row.rank, reverse=True)
+    after = others[0]
+    if study.against(trial) is after.trial:
+        return _contrast_of(best, after, best)
+    if study.against(after.trial) is trial:
+        return _contrast_of(best, after, after).turned()
+    same = (trial.dataset, trial.protocol, best.label, after.label)
+    for each in models:
+        if (each.dataset, each.protocol, each.first, each.second) == same:
+            return each
+    return _contrasts(study, [(best, other) for other in others])[0]
 
 
 def compare_baseline(study: Study, best: Row) -> Contrast | None:
     """The best trial against the best guess without graphs; None where there is none."""
-    guess = best_baseline(study.baselines, best.trial.dataset, best.metric)
+    higher = best.reading.higher
+    guess = best_baseline(study.baselines, best.trial.dataset, best.metric, higher)
     if guess is None:
         return None
     scores = guess.scores(best.metric)
     difference = paired_difference(best.reading.scores, scores, best.trial.test_ratio)
-    margin = margin_of(best.metric, guess.mean(best.metric), study.margin)
+    margin = margin_of(best.metric, guess.mean(best.metric), higher, study.margin)
     (found,) = judge([difference], [margin], (BETTER, WORSE))
     size = best.size.get(best.metric, best.reading.mean)
     where = best.trial.dataset, best.trial.protocol
     return Contrast(best.label, guess.name, *where, found, best.metric, size, margin)
 
 
-def margin_of(metric: str, base: float, margin: float = 1.0) -> Margin:
+def margin_of(metric: str, base: float, higher: bool, margin: float = 1.0) -> Margin:
     """The largest difference that does not matter: in points, or for a metric that is not a
     fraction in per cent of the baseline's mean.
     """
     if is_fraction(metric):
         name = f"{margin:g} point{'s' * (margin != 1)}"
-        return Margin(margin / 100, name, higher_is_better(metric))
+        return Margin(margin / 100, name, higher)
     name = f"{margin:g} % of the baseline's {title_of(metric)}"
-    return Margin(margin / 100 * abs(base), name, higher_is_better(metric))
+    return Margin(margin / 100 * abs(base), name, higher)
 
 
 def shown_metrics(study: Study, rows: Sequence[Row]) -> list[str]:
     """The metrics beside the one that decides: those of the study, and log-loss or RMSE, because
     mixing changes probabilities more than it changes the winner.
     """
-    beside = "rmse" if study.metric in (*IN_UNITS, "r2", "spearman") else "nll"
-    wanted = dict.fromkeys([*study.metrics[1:], beside])
+    wanted = dict.fromkeys([*study.metrics[1:], "rmse" if study.of_values else "nll"])
     return [
         metric
         for metric in wanted
@@ -391,6 +423,7 @@ def sentence(row: Row) -> str:
         f"{trial.name} on {trial.dataset} ({trial.protocol}): {row.verdict}",
         f"Difference to {trial.against or UNKNOWN} {row.difference_text()}",
         row.metric,
+        row.reading.higher,
         row.adjusted_p,
         f"{row.difference.pairs} {'folds' if len(folds) > 1 else 'runs of one fold'}",
     )
@@ -403,14 +436,15 @@ def contrast_sentence(found: Contrast) -> str:
         f"{found.verdict}",
         f"Difference {found.difference_text()}",
         found.metric,
+        found.margin.higher_is_better,
         found.finding.adjusted_p,
         f"{found.finding.difference.pairs} runs each",
     )
 
 
-def _said(what: str, difference: str, metric: str, p: float, pairs: str) -> str:
+def _said(what: str, difference: str, metric: str, higher: bool, p: float, pairs: str) -> str:
     unit = difference_unit(metric)
-    if not higher_is_better(metric):
+    if not higher:
         unit = f"in {unit}, where lower is better"
     return f"{what}. {difference} {unit}, Holm-adjusted {p_text(p)}, {pairs}."
 
@@ -419,7 +453,9 @@ def _contrasts(study: Study, pairs: Sequence[tuple[Row, Row]]) -> list[Contrast]
     differences = [
         paired_difference(a.reading.scores, b.reading.scores, a.trial.test_ratio) for a, b in pairs
     ]
-    margins = [margin_of(a.metric, b.reading.mean, study.margin) for a, b in pairs]
+    margins = [
+        margin_of(a.metric, b.reading.mean, b.reading.higher, study.margin) for a, b in pairs
+    ]
     return [
         Contrast(
             a.label,
@@ -435,6 +471,27 @@ def _contrasts(study: Study, pairs: Sequence[tuple[Row, Row]]) -> list[Contrast]
             pairs, judge(differences, margins, (BETTER, WORSE)), margins, strict=True
         )
     ]
+
+
+def _contrast_of(first: Row, second: Row, compared: Row) -> Contrast:
+    """Two trials by the difference of the one that is ``compared`` with the other."""
+    difference, margin = compared.difference, compared.margin
+    assert difference is not None
+    assert margin is not None
+    assert compared.adjusted_p is not None
+    assert compared.verdict is not None
+    # the first is the better of the two: what tells them apart says that it is better
+    said = BETTER if compared.verdict in (HELPS, HURTS) else compared.verdict
+    return Contrast(
+        first.label,
+        second.label,
+        first.trial.dataset,
+        first.trial.protocol,
+        Finding(difference, compared.adjusted_p, said),
+        first.metric,
+        first.size.get(first.metric, first.reading.mean),
+        margin,
+    )
 
 
 def _sizes(study: Study, rows: Sequence[Row]) -> dict[str, dict[str, float]]:

@@ -33,7 +33,7 @@ class RunningMeans:
                     self._where.setdefault(key, []).append((number, candidate, pair))
         # by trial and fold: by candidate how good validation finds it, and its number
         self._found: dict[tuple[int, Pair], dict[int, tuple[tuple[float, float], float]]] = {}
-        self._metric = study.metric
+        self._metric, self._higher = study.metric, study.higher_is_better
 
     def add(self, record: Record) -> None:
         """Count a run that has ended; one that failed leaves its fold incomplete."""
@@ -43,8 +43,8 @@ class RunningMeans:
         for number, candidate, pair in self._where[record.key]:
             epoch, good = -1, (0.0, 0.0)
             if needs_validation(self._trials[number].protocol):
-                epoch = best_epoch(curves)
-                good = validation_score(curves, epoch)
+                epoch = best_epoch(curves, self._higher)
+                good = validation_score(curves, self._higher, epoch)
             value = curves[f"test_{self._metric}"][epoch]
             self._found.setdefault((number, pair), {})[candidate] = good, value
 

@@ -104,7 +104,8 @@ def as_splits(
         folds.append(parts)
     found = given_splits(data, folds, source, repeats=repeats, seed=seed, needed=needed)
     if skipped:
-        note = f"{skipped} rows in {source} were skipped when reading, and are left out."
+        rows, were, are = ("row", "was", "is") if skipped == 1 else ("rows", "were", "are")
+        note = f"{skipped} {rows} in {source} {were} skipped when reading, and {are} left out."
         return replace(found, notes=(note, *found.notes))
     return found
 

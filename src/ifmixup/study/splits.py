@@ -21,6 +21,7 @@ from ifmixup.training.run_spec import PARTS, Fold, digest
 from ifmixup.values import check_seed
 
 NEEDED = ("train", "test")  # parts that a split must have; without validation a tenth is drawn
+MOST = 100_000  # folds, and repeats: each is made before the first run
 TENTHS = 10  # of a single split: eight train, one validates, one tests
 
 
@@ -223,6 +224,8 @@ def check_counts(folds: int, repeats: int) -> None:
     """Check the numbers of folds and repeats."""
     if folds < 1 or repeats < 1:
         raise InputError(f"At least 1 fold and 1 repeat are needed; got {folds} and {repeats}.")
+    if max(folds, repeats) > MOST:
+        raise InputError(f"At most {MOST} folds and repeats are possible; got {folds}, {repeats}.")
 
 
 def check_parts(
@@ -248,10 +251,10 @@ def check_parts(
         other = index[owner[index] >= 0]
         if len(twice) or len(other):
             graph = int(twice[0] if len(twice) else other[0])
-            where = part if len(twice) else PARTS[owner[graph]]
+            where = f"{part!r} twice" if len(twice) else f"{PARTS[owner[graph]]!r} and in {part!r}"
             raise InputError(
-                f"{name}: graph {graph} is in {where!r} and in {part!r}. Each graph may be in one "
-                f"of {', '.join(PARTS)}, once."
+                f"{name}: graph {graph} is in {where}. Each graph may be in one of "
+                f"{', '.join(PARTS)}, once."
             )
         owner[index] = number
         found[part] = index

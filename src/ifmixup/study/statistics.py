@@ -63,6 +63,10 @@ class Difference:
             reach = float(stats.t.isf(alpha / 2, self.pairs - 1)) * self._error(self.pairs)
         return replace(self, low=self.mean - reach, high=self.mean + reach, alpha=alpha)
 
+    def turned(self) -> Difference:
+        """The same difference of the second trial to the first."""
+        return replace(self, mean=-self.mean, low=-self.high, high=-self.low)
+
     def detectable(self, pairs: int | None = None) -> float:
         r"""The smallest difference that so many folds would show with a probability of 80 %.
 

@@ -9,8 +9,10 @@ import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from ifmixup.errors import StoreError, known_name
@@ -19,11 +21,12 @@ from ifmixup.values import as_dict, decode_number
 
 if TYPE_CHECKING:  # which would import torch: a list of runs does not need it
     from ifmixup.study.record import Record
+    from ifmixup.training.run_spec import RunSpec
 
 STATUSES = ("done", "failed")
 FILE_NAME = "runs.sqlite"
 APPLICATION_ID = int.from_bytes(b"ifmx", "big")
-SCHEMA = 2
+SCHEMA = 3
 BUSY_SECONDS = 60.0
 
 _COLUMNS = {
@@ -35,7 +38,6 @@ _COLUMNS = {
     "fold": "INTEGER NOT NULL",
     "spec": "TEXT NOT NULL",
     "status": "TEXT NOT NULL CHECK (status IN ('done', 'failed'))",
-    "curves": "BLOB",
     "metrics": "TEXT",
     "error": "TEXT",
     "seconds": "REAL",
@@ -43,6 +45,7 @@ _COLUMNS = {
     "versions": "TEXT NOT NULL",
     "host": "TEXT NOT NULL",
     "finished_at": "TEXT NOT NULL",
+    "curves": "BLOB",  # last: what lies behind it can be read only by passing all of it
 }
 # A done run stays as it is. A failed one gives way to a done one, and to another failure if that
 # came later; :always says that this one did, whatever the clocks of two machines say.
@@ -120,14 +123,24 @@ class Store:
             )
             return {key for (key,) in found}
 
-    def get(self, keys: Iterable[str], *, curves: bool = True) -> dict[str, Record]:
-        """Those of the runs ``keys`` that are there, by key; without ``curves`` it is faster."""
+    def get(
+        self,
+        keys: Iterable[str],
+        *,
+        curves: bool = True,
+        specs: Mapping[str, RunSpec] = MappingProxyType({}),
+    ) -> dict[str, Record]:
+        """Those of the runs ``keys`` that are there, by key; without ``curves`` it is faster.
+
+        What ``specs`` has by key is taken from there instead of decoding it for every run.
+        """
         found: dict[str, Record] = {}
         wanted = iter(dict.fromkeys(keys))
         with _no_collection():
             while some := list(islice(wanted, _AT_ONCE)):
                 where = f"key IN ({', '.join('?' * len(some))})"
-                found |= {record.key: record for record in self._records(where, some, curves)}
+                for record in self._records(where, some, curves, specs):
+                    found[record.key] = record
         return found
 
     def records(self, *, curves: bool = True, **wanted: str | int) -> Iterator[Record]:
@@ -165,9 +178,6 @@ class Store:
                 found = self.get([key])
                 if key not in found:
                     raise StoreError(self.damaged.get(key, "its key is not text"))
-                result = found[key].result
-                if result is not None:
-                    dict(result.curves)  # decoded now, because they are not trusted
                 yield key, found[key]
             except StoreError as error:
                 yield key, error
@@ -187,13 +197,19 @@ class Store:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _records(self, where: str, values: Any, curves: bool) -> Iterator[Record]:
+    def _records(
+        self,
+        where: str,
+        values: Any,
+        curves: bool,
+        specs: Mapping[str, RunSpec] = MappingProxyType({}),
+    ) -> Iterator[Record]:
         from ifmixup.study.record import Record
 
         columns = [name for name in _COLUMNS if curves or name != "curves"]  # which are large
         for row in self._rows(columns, where, values):
             try:
-                yield Record.of_row(dict(row))
+                yield Record.of_row(dict(row), specs.get(row["key"]))
             except StoreError as error:
                 self.damaged[row["key"]] = str(error)
 
@@ -233,7 +249,7 @@ def _connect(path: Path, *, read_only: bool) -> sqlite3.Connection:
             connection = _connect_to_write(path, locks, new)
     connection.row_factory = sqlite3.Row
     # Text that is damaged is read as such, so that the row can be named.
-    connection.text_factory = lambda content: content.decode(errors="replace")
+    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     return connection
 
 

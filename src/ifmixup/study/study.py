@@ -22,7 +22,7 @@ from ifmixup.study.baselines import Baseline
 from ifmixup.study.protocols import Pair, needs_validation
 from ifmixup.training.run_spec import Fold, RunSpec, specs_on
 from ifmixup.training.settings import Settings
-from ifmixup.training.task import check_metric_name, note_spec
+from ifmixup.training.task import check_metric_name, check_metric_spec, higher_is_better
 from ifmixup.values import as_dict, as_list, decode_fields, short
 
 if TYPE_CHECKING:  # a list of runs is there before torch is imported
@@ -185,7 +185,7 @@ class Study:
             raise InputError(f"The margin must be a number of at least 0; got {self.margin}.")
         object.__setattr__(self, "metrics", tuple(dict.fromkeys((self.metric, *self.metrics))))
         for spec in {spec for trial in self.trials for spec in trial.metrics}:
-            note_spec(spec)
+            check_metric_spec(spec)
         names = [(each.dataset, each.protocol, each.name) for each in self.trials]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
@@ -195,6 +195,17 @@ class Study:
     def keys(self) -> frozenset[str]:
         """The keys of all its runs."""
         return frozenset(k for trial in self.trials for keys in trial.keys for k in keys)
+
+    @cached_property
+    def higher_is_better(self) -> bool:
+        """Whether more of its metric is better."""
+        specs = (spec for trial in self.trials for spec in trial.metrics)
+        return higher_is_better(self.metric, specs)
+
+    @property
+    def of_values(self) -> bool:
+        """Whether its targets are values, which follows from its metrics."""
+        return not {"rmse", "mae", "r2", "spearman"}.isdisjoint(self.metrics)
 
     @property
     def datasets(self) -> list[str]:

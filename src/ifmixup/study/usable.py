@@ -17,7 +17,8 @@ def usable_runs(store: Store, study: Study) -> list[Record]:
     A run that is damaged, or whose curves the protocols of the study cannot read, counts as failed:
     in a store that can be written it is stored so, and ``retry_failed`` runs it again.
     """
-    found = store.get(sorted(study.keys))
+    specs = {spec.key: spec for spec in study.specs()}
+    found = store.get(sorted(study.keys), specs=specs)
     bad = {key: why for key, why in store.damaged.items() if key in study.keys - found.keys()}
     validated = {
         key
@@ -33,7 +34,6 @@ def usable_runs(store: Store, study: Study) -> list[Record]:
             check_result(record, validated=key in validated)
         except (StoreError, InputError) as error:
             bad[key] = str(error)
-    specs = {spec.key: spec for spec in study.specs()} if bad else {}
     for key, reason in bad.items():
         found.pop(key, None)
         if key in specs:  # else it is of an older version of ifmixup, and counts as missing

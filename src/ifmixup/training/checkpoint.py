@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from ifmixup.errors import CheckpointError
+from ifmixup.errors import CheckpointError, DatasetError
 from ifmixup.safe_io import atomically, printable
 from ifmixup.tensor_files import load_tensors
 from ifmixup.values import short
@@ -60,6 +60,8 @@ def load_checkpoint(path: Path) -> Checkpoint:
             f"which is not loaded ({printable(error)}). Is it a file of graphs, or of another "
             f"program?"
         ) from error
+    except DatasetError as error:  # it is too large
+        raise CheckpointError(f"{path}: {error}") from error
     # Of a file that is something else, the unpickler may raise nearly any error.
     except Exception as error:
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__

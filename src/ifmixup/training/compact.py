@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from sys import intern
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, overload
 
 import numpy as np
-
-from ifmixup.errors import StoreError
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 N = TypeVar("N", int, float)
-_NUMBERS: dict[str, float] = {}  # by their JSON
-_MOST_NUMBERS = 10_000
 
 
 class Compact(Sequence[N], Generic[N]):
@@ -25,7 +21,7 @@ class Compact(Sequence[N], Generic[N]):
     A list takes 32 bytes or more for each number, and a study has millions of them.
 
     Args:
-        values: A sequence of numbers, or an array.
+        values: A sequence of numbers, or an array, which is shared if it cannot be written.
     """
 
     __slots__ = ("array",)
@@ -35,7 +31,8 @@ class Compact(Sequence[N], Generic[N]):
         if isinstance(values, Compact) and values.array.dtype == self.dtype:
             self.array: np.ndarray = values.array
             return
-        self.array = np.array(values, dtype=self.dtype)
+        is_fixed = isinstance(values, np.ndarray) and not values.flags.writeable
+        self.array = (np.asarray if is_fixed else np.array)(values, dtype=self.dtype)
         self.array.flags.writeable = False
 
     def __len__(self) -> int:
@@ -91,81 +88,69 @@ class Curve(Compact[float]):
 
 def length_of(curves: Mapping[str, Sequence[float]], name: str) -> int:
     """The number of values of a curve; 0 where there is none."""
-    if name not in curves:
-        return 0
-    return curves.length(name) if isinstance(curves, StoredCurves) else len(curves[name])
+    if type(curves) is StoredCurves:  # without making the curve: it is done for every run
+        return curves.length(name)
+    return len(curves[name]) if name in curves else 0
 
 
 class StoredCurves(Mapping[str, Curve]):
-    """Curves by name from the JSON of a store, each decoded when it is first asked for.
-
-    Half of the time of reading many runs is in decoding numbers, and a table reads few of them.
+    """Curves by name, as a store keeps them: their names and lengths as a line of JSON, and the
+    bits of all their numbers. A table reads curves of many runs, and decoding text takes most of
+    that time.
 
     Args:
-        content: A JSON object of lists of numbers, without spaces.
-        decode: Makes numbers of a list of JSON, or raises.
+        content: What :meth:`pack` made.
+
+    Raises:
+        ValueError: If it is something else.
     """
 
-    __slots__ = ("_curves", "_decode")
+    __slots__ = ("_numbers", "_parts")
 
-    def __init__(self, content: bytes, decode: Callable[[Any], list[float]]) -> None:
-        self._decode = decode
-        self._curves: dict[str, Curve | str] = {}
-        text = content.decode()
-        if text[:2] != '{"' or text[-2:] != "]}" or "\\" in text:  # none, or not as we write it
-            given = json.loads(text)
-            if not isinstance(given, dict):
-                raise ValueError(f"{given!r:.60} is not an object of names and lists")
-            self._curves = {name: Curve(decode(values)) for name, values in given.items()}
-            return
-        parts = text[2:-2].split('],"')
-        nested = text.count("[") != len(parts) or text.count("{") != 1
-        for part in parts:
-            name, found, numbers = part.partition('":[')
-            if nested or not found or '"' in name:
-                raise ValueError(f"{part[:60]!r} is not a list of numbers")
-            self._curves[intern(name)] = numbers
+    def __init__(self, content: bytes) -> None:
+        end = content.index(b"\n") + 1
+        self._parts, total = _layout(content[:end])
+        if len(content) - end != 8 * total:
+            raise ValueError(f"curves of {total} values do not take {len(content) - end} bytes")
+        self._numbers = np.frombuffer(content, "<f8", total, end)
+
+    @staticmethod
+    def pack(curves: Mapping[str, Sequence[float]]) -> bytes:
+        """The bytes of curves."""
+        head = json.dumps([[name, len(values)] for name, values in curves.items()])
+        head += " " * ((-len(head) - 1) % 8) + "\n"  # numbers are read faster at multiples of 8
+        numbers = [np.asarray(values, "<f8") for values in curves.values()]
+        return head.encode() + b"".join(each.tobytes() for each in numbers)
 
     def __getitem__(self, name: str) -> Curve:
-        found = self._curves[name]
-        if isinstance(found, str):
-            found = self._curves[name] = Curve(self._decoded(name, found))
-        return found
+        return Curve(self._numbers[self._parts[name]])
 
     def length(self, name: str) -> int:
-        """The number of values of a curve, which is decoded only where it has texts or words."""
-        found = self._curves[name]
-        if isinstance(found, str):
-            # One of these is in each text and word of JSON. One by one: it is done for every run.
-            words = '"' in found or "u" in found or "l" in found or "a" in found or "I" in found
-            if not words:
-                return found.count(",") + 1 if found else 0
-        return len(self[name])
-
-    def _decoded(self, name: str, text: str) -> list[float]:
-        # Accuracies of many runs are few different numbers: looking one up is faster than decoding.
-        few = not name.endswith("_loss")
-        if few:
-            try:
-                return [_NUMBERS[number] for number in text.split(",")]
-            except KeyError:
-                pass
-        try:
-            values = self._decode(json.loads(f"[{text}]"))
-        except ValueError as error:
-            raise StoreError(f"The curve {name[:60]!r} of a run cannot be read: {error}") from error
-        if few and len(_NUMBERS) < _MOST_NUMBERS:
-            _NUMBERS.update(zip(text.split(","), values, strict=True))
-        return values
+        """The number of values of a curve; 0 where there is none."""
+        part = self._parts.get(name)
+        return 0 if part is None else part.stop - part.start
 
     def __contains__(self, name: object) -> bool:
-        return name in self._curves
+        return name in self._parts
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._curves)
+        return iter(self._parts)
 
     def __len__(self) -> int:
-        return len(self._curves)
+        return len(self._parts)
 
     def __repr__(self) -> str:
         return repr(dict(self))
+
+
+@lru_cache(maxsize=256)
+def _layout(head: bytes) -> tuple[dict[str, slice], int]:
+    """Where each curve is, and the number of values of all, once for the many runs of a study."""
+    parts: dict[str, slice] = {}
+    start = 0
+    for name, length in json.loads(head):
+        if type(name) is not str or type(length) is not int or length < 0 or name in parts:
+            raise ValueError(f"{head[:60]!r} are not names and lengths of curves")
+        parts[name] = slice(start, start + length)
+        start += length
+    return parts, start

@@ -43,7 +43,7 @@ class BestWeights:
 
     def update(self, trainer: Trainer) -> None:
         """Keep the weights if the epoch that was just trained is the best so far."""
-        score = validation_score(trainer.curves)
+        score = validation_score(trainer.curves, trainer.higher_is_better)
         if self.score is None or score > self.score:
             self.score, self.epoch = score, trainer.epoch
             self.weights = copy.deepcopy(trainer.model.state_dict())

@@ -26,7 +26,7 @@ from ifmixup.source_code import load_named, source_digest
 from ifmixup.training.metrics import nan_mean
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.scaling import Scaling
-from ifmixup.training.task import BESIDE, OURS, check_metric_name, is_ours, note_spec
+from ifmixup.training.task import BESIDE, OURS, check_metric_name, check_metric_spec, is_ours
 from ifmixup.values import parse, short
 
 NEEDS = ("pred", "proba")
@@ -104,7 +104,7 @@ def resolve_metrics(given: Any, data: PackedDataset) -> list[ClassSpec]:
                 f"Metric('other', ...) or 'other={spec.target}'."
             )
     for spec in found.values():
-        note_spec(spec)
+        check_metric_spec(spec)
         if not is_ours(spec):
             _try_out(spec, data)
     return list(found.values())

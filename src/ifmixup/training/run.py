@@ -94,7 +94,7 @@ def run(
         while trainer.epoch < spec.settings.epochs:
             trainer.run_epoch()
             if fold.validation:
-                score = validation_score(trainer.curves)
+                score = validation_score(trainer.curves, trainer.higher_is_better)
                 if chosen is None or score > chosen[0]:
                     chosen = score, trainer.predictions["test"]
             if each_epoch is not None:

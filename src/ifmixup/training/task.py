@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from ifmixup.components import ClassSpec
@@ -44,24 +44,9 @@ IN_UNITS = ("mae", "rmse")
 OURS = "ifmixup.training.metrics:"
 """What the target of a metric that every run has begins with."""
 
-_OTHERS: dict[str, bool] = {}  # whether higher is better, of metrics that are not ours
-
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,59}")
 
 Score = tuple[float, float]
-
-
-def note_metric(name: str, higher_is_better: bool) -> None:
-    """Remember which way a metric that is not ours is better, such as one of a study that is read.
-
-    Raises:
-        InputError: If another metric of that name is better the other way.
-    """
-    if name in TITLES or _OTHERS.setdefault(name, higher_is_better) != higher_is_better:
-        raise InputError(
-            f"There is another metric called {name!r}. Give this one another name, such as "
-            f"Metric('my_{name}', ...)."
-        )
 
 
 def is_ours(spec: ClassSpec) -> bool:
@@ -69,10 +54,17 @@ def is_ours(spec: ClassSpec) -> bool:
     return spec.target.startswith(OURS)
 
 
-def note_spec(spec: ClassSpec) -> None:
-    """Remember which way a metric of a spec is better."""
-    if not is_ours(spec):
-        note_metric(check_metric_name(spec.name), bool(dict(spec.options)["higher_is_better"]))
+def check_metric_spec(spec: ClassSpec) -> None:
+    """Check a metric, which may come from an untrusted file: its name, and which way is better."""
+    if is_ours(spec):
+        return
+    if check_metric_name(spec.name) in TITLES:
+        raise InputError(
+            f"There is another metric called {spec.name!r}. Give this one another name, such as "
+            f"Metric('my_{spec.name}', ...)."
+        )
+    if not isinstance(dict(spec.options).get("higher_is_better"), bool):
+        raise InputError(f"The metric {spec.name!r} does not say whether higher is better.")
 
 
 def check_metric_name(name: str) -> str:
@@ -90,9 +82,16 @@ def title_of(metric: str) -> str:
     return TITLES.get(metric, metric.replace("_", " "))
 
 
-def higher_is_better(metric: str) -> bool:
-    """Whether more of ``metric`` is better, as of most; less is better of errors and losses."""
-    return _OTHERS.get(metric, metric not in _LOWER)
+def higher_is_better(metric: str, others: Iterable[ClassSpec] = ()) -> bool:
+    """Whether more of ``metric`` is better, as of most; less is better of errors and losses.
+
+    Of a metric that is not ours its own description says so, which is among ``others``: those of
+    the run, or of the study. Two studies may use one name for metrics that are better either way.
+    """
+    for spec in others:
+        if spec.name == metric and not is_ours(spec):
+            return bool(dict(spec.options)["higher_is_better"])
+    return metric not in _LOWER
 
 
 def is_fraction(metric: str) -> bool:
@@ -121,45 +120,44 @@ def _metric_of(names: tuple[str, ...]) -> str:
     return "accuracy"
 
 
-def signed(value: float, metric: str) -> float:
-    """``value`` with the sign that makes more better, and NaN the worst."""
+def signed(value: float, higher: bool) -> float:
+    """``value`` with the sign that makes more better, and NaN the worst; ``higher`` says whether
+    higher is better.
+    """
     if math.isnan(value):
         return -math.inf
-    return value if higher_is_better(metric) else -value
+    return value if higher else -value
 
 
-def validation_score(curves: Mapping[str, Sequence[float]], epoch: int = -1) -> Score:
+def validation_score(curves: Mapping[str, Sequence[float]], higher: bool, epoch: int = -1) -> Score:
     """How good validation was after an epoch, from 0: the metric, and among equals the loss.
 
     Of two scores the higher one is better, whatever the metric.
     """
-    metric = metric_of(curves)
-    value, loss = curves[f"validation_{metric}"][epoch], curves["validation_loss"][epoch]
-    return signed(value, metric), signed(loss, "loss")
+    value = curves[f"validation_{metric_of(curves)}"][epoch]
+    return signed(value, higher), signed(curves["validation_loss"][epoch], False)
 
 
-def best_value(curves: Mapping[str, Sequence[float]]) -> float:
+def best_value(curves: Mapping[str, Sequence[float]], higher: bool) -> float:
     """The best validation metric of all epochs, with the sign that makes more better."""
-    metric = metric_of(curves)
-    values = list(curves[f"validation_{metric}"])
+    values = list(curves[f"validation_{metric_of(curves)}"])
     if math.isnan(sum(values)):  # if not, as in nearly every run, without a call per epoch
-        return max(signed(value, metric) for value in values)
-    return signed(max(values) if higher_is_better(metric) else min(values), metric)
+        return max(signed(value, higher) for value in values)
+    return signed(max(values) if higher else min(values), higher)
 
 
-def best_epoch(curves: Mapping[str, Sequence[float]]) -> int:
+def best_epoch(curves: Mapping[str, Sequence[float]], higher: bool) -> int:
     """The epoch, from 0, that validation chooses: the best metric, then the lowest loss, then the
     earliest.
     """
-    metric = metric_of(curves)
-    values = list(curves[f"validation_{metric}"])
+    values = list(curves[f"validation_{metric_of(curves)}"])
     if not any(map(math.isnan, values)):  # for many runs: without a call per epoch
-        best = max(values) if higher_is_better(metric) else min(values)
+        best = max(values) if higher else min(values)
         equal = [epoch for epoch, value in enumerate(values) if value == best]
     else:
         equal = list(range(len(values)))
     if len(equal) == 1:
         return equal[0]
     losses = list(curves["validation_loss"])
-    scores = [(signed(values[epoch], metric), signed(losses[epoch], "loss")) for epoch in equal]
+    scores = [(signed(values[epoch], higher), signed(losses[epoch], False)) for epoch in equal]
     return equal[scores.index(max(scores))]  # the first of equals

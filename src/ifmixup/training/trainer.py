@@ -29,7 +29,7 @@ from ifmixup.training.optimizer import FlatAdamW, make_optimizer
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.scaling import Scaling
 from ifmixup.training.settings import Settings
-from ifmixup.training.task import LOSSES, is_ours
+from ifmixup.training.task import LOSSES, higher_is_better, is_ours
 
 _MEASURED = ("epoch", "curves", "latest", "seconds", "prepare_seconds")
 NODES_AT_ONCE = 10_000  # batches are prepared together up to about so many nodes
@@ -158,6 +158,11 @@ class Trainer:
     def metric(self) -> str:
         """The metric of the curves."""
         return self.metrics[0].name
+
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether more of the metric of the curves is better."""
+        return higher_is_better(self.metric, self.metrics)
 
     def run_epoch(self) -> None:
         """Train one epoch, evaluate validation and test, and add a point to every curve."""
