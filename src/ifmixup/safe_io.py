@@ -109,13 +109,22 @@ def max_bytes(usual: int) -> int:
     return int(text)
 
 
+def allow_bytes(most: int | None) -> None:
+    """Set that number for this process and those that it starts; None leaves it as it is."""
+    if most is None:
+        return
+    if not 0 < most < 10**18:
+        raise InputError(f"max_bytes must be a number of bytes, such as 8000000000; got {most}.")
+    os.environ[VARIABLE] = str(most)
+
+
 def check_size(what: str, size: int, usual: int) -> None:
     """Refuse what is too large to be read, before it is read; the message says how to allow it."""
     most = max_bytes(usual)
     if size > most:
         raise DatasetError(
-            f"{what} holds {size} bytes, more than the {most} allowed. If you trust it, set the "
-            f"environment variable {VARIABLE} to a larger number."
+            f"{what} holds {size} bytes, more than the {most} allowed. If you trust it, allow more "
+            f"with the option --max-bytes or the environment variable {VARIABLE}."
         )
 
 

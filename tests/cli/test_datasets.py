@@ -54,6 +54,18 @@ def test_a_broken_dataset_does_not_hide_the_others(capsys, tmp_path):
     assert "Not found: NCI1." not in out
 
 
+def test_the_limit_on_the_size_of_a_file_is_an_option(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("IFMIXUP_MAX_BYTES", "")
+    path = tmp_path / "m.csv"
+    path.write_text("smiles,label\n" + "CCO,1\nC,0\n" * 20)
+    assert main(["datasets", str(path), "--max-bytes", "100"]) == 2
+    text = " ".join(capsys.readouterr().err.split())
+    assert "more than the 100 allowed. If you trust it, allow more with the option --max-by" in text
+    assert main(["datasets", str(path), "--max-bytes", "100000"]) == 0
+    assert main(["datasets", str(path), "--max-bytes", "0"]) == 2
+    assert "max_bytes must be a number of bytes" in capsys.readouterr().err
+
+
 def test_a_source(capsys, tmp_path):
     path = tmp_path / "m.csv"
     bad = "".join("XX,no\n" for _ in range(12))

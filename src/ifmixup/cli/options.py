@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 from ifmixup.errors import unknown_name
+from ifmixup.safe_io import allow_bytes
 from ifmixup.training.settings import Settings, setting_types
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 ENGINES = ("local", "ray")
 _OF_THE_MACHINE = (
     "folder", "root", "engine", "workers", "address", "cpus_per_run", "gpus_per_run",
-    "retry_failed", "dry_run", "time_limit", "stuck_after", "max_memory",
+    "retry_failed", "dry_run", "time_limit", "stuck_after", "max_memory", "max_bytes",
 )  # fmt: skip
 
 
@@ -35,6 +36,9 @@ def default(text: str) -> Any:
 
 NO_DEFAULT = tyro.conf.arg(help_behavior_hint="")
 """For an option that is not used by default."""
+
+MAX_BYTES = default("depends on the kind of file, 256 MB to 8 GB")
+"""For the option that raises the limit on the size of a dataset."""
 
 SPLIT = tyro.conf.arg(
     metavar="random|scaffold|group:COLUMN|column:COLUMN|FILE",
@@ -109,6 +113,8 @@ class SourceOptions:
         strict: Stop at the first line that cannot be read instead of skipping it.
         features: Features of molecules: standard (atoms and bonds, as in chemprop and OGB) or
             element (elements and bond orders; mixing is then lossless).
+        max_bytes: Largest size of a dataset in bytes, also after unpacking. Files from strangers
+            can fill the memory; raise it only for files that you trust.
     """
 
     smiles: Annotated[str | None, default("found by its name")] = None
@@ -122,14 +128,17 @@ class SourceOptions:
     ] = ()
     strict: bool = False
     features: Annotated[str | None, default("standard")] = None
+    max_bytes: Annotated[int | None, MAX_BYTES] = None
 
     def load(self, source: str, root: Path | None = None, **known: Any) -> GraphDataset:
         """The graphs of a SOURCE; ``known`` is what :func:`ifmixup.data.load` takes besides."""
         from ifmixup.data import load
 
+        allow_bytes(self.max_bytes)
+        reading = vars(self) | known
         # A metric is a matter of training: it may be one that only the training knows.
-        reading = {name: value for name, value in vars(self).items() if name != "metric"}
-        return load(source, root, **reading, **known)
+        del reading["metric"], reading["max_bytes"]
+        return load(source, root, **reading)
 
 
 @dataclass(frozen=True)

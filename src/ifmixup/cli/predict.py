@@ -13,8 +13,9 @@ import tyro
 from rich.console import Console
 
 from ifmixup.cli.console import PlainConsole
-from ifmixup.cli.options import NO_DEFAULT, default
+from ifmixup.cli.options import MAX_BYTES, NO_DEFAULT, default
 from ifmixup.errors import InputError
+from ifmixup.safe_io import allow_bytes
 
 ROWS = 10_000  # of a table, in memory at a time
 _SOURCE = tyro.conf.arg(metavar="[SOURCE]", help_behavior_hint="")
@@ -34,6 +35,7 @@ def predict(
     batch_size: int = 256,
     device: str = "auto",
     root: Annotated[Path | None, NO_DEFAULT] = None,
+    max_bytes: Annotated[int | None, MAX_BYTES] = None,
 ) -> int:
     """Predict the labels of graphs with a saved model: one row per row of the SOURCE, in order.
 
@@ -54,6 +56,8 @@ def predict(
         batch_size: Number of graphs per batch.
         device: auto, cpu, cuda or mps.
         root: Folder to look for named datasets in.
+        max_bytes: Largest size of the SOURCE in bytes, also after unpacking. Raise it only for
+            files that you trust.
     """
     if describe:
         from ifmixup.prediction.card import card_text, model_card
@@ -73,6 +77,7 @@ def predict(
     from ifmixup.prediction.predictor import Predictor
 
     check_output(output)
+    allow_bytes(max_bytes)
     _check_apart(output, file, source)
     console = PlainConsole(stderr=True)
     with _notes(console):

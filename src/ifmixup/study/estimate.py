@@ -5,14 +5,17 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
 from ifmixup.augment import cache
-from ifmixup.errors import InputError
+from ifmixup.components import foreign
+from ifmixup.errors import ComponentError, InputError
 from ifmixup.graphs import select
+from ifmixup.study.apart import call_apart
 from ifmixup.study.engines.engine import Task
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.run import choose_device, reproducible
@@ -20,6 +23,7 @@ from ifmixup.training.run_spec import Fold, RunSpec
 from ifmixup.training.trainer import Trainer
 
 MEASURING_SECONDS = 10.0  # at most, for all kinds of runs together
+_PATIENCE = 3  # times as long, because a step that has begun is finished
 _BATCHES = 4  # of a training
 _EVALUATING = 1 / 3  # of the time of training on a graph
 
@@ -75,7 +79,7 @@ def run_seconds(
         left = most - (clock() - began)
         if left <= 0:
             break
-        paces[kind] = _measured(*kinds[kind], data, where, left / (len(kinds) - number), clock)
+        paces[kind] = _pace(*kinds[kind], data, where, left / (len(kinds) - number), clock)
     found: dict[tuple[str, str], list[Pace]] = {}
     for kind, pace in paces.items():
         if pace is not None:
@@ -131,6 +135,18 @@ class _EnoughError(Exception):
     """Enough is known of a fit to say how long the whole of it takes."""
 
 
+def _pace(
+    spec: RunSpec, fold: Fold, data: PackedDataset, device: torch.device, most: float, clock: Clock
+) -> Pace | None:
+    """The pace of a kind of run; None if it fails, which the run itself will say better."""
+    parts = spec, fold, data, device, most, clock
+    if not (foreign(spec.model) or foreign(spec.method)):
+        return _measured(*parts)
+    with suppress(ComponentError):
+        return call_apart("Measuring a step", _PATIENCE * most, _measured, *parts)
+    return None
+
+
 def _measured(
     spec: RunSpec,
     fold: Fold,
@@ -139,7 +155,7 @@ def _measured(
     most: float,
     clock: Clock,
 ) -> Pace | None:
-    """The pace of a kind of run; None if it fails, which the run itself will say better."""
+    """The same, in this process."""
     count = min(len(fold.train), _BATCHES * spec.settings.batch_size)
     chosen = fold.indices("train")[torch.linspace(0, len(fold.train) - 1, count).long()]
     few = select(data.graphs, chosen.to(data.graphs.node_ptr.device))

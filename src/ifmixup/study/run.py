@@ -9,15 +9,18 @@ from dataclasses import replace
 
 from ifmixup.components import foreign
 from ifmixup.errors import IfmixupError
+from ifmixup.study.apart import call_apart
 from ifmixup.study.engines.engine import Engine, Task, Watcher, Watchers
 from ifmixup.study.progress import Progress
 from ifmixup.study.running_means import RunningMeans
 from ifmixup.study.splits import Splits
 from ifmixup.study.store import Store
-from ifmixup.study.study import Study, folds_of
+from ifmixup.study.study import Candidate, Study, folds_of
 from ifmixup.training.packed import PackedDataset
 from ifmixup.training.preflight import preflight
 from ifmixup.training.run_spec import Fold, RunSpec
+
+CHECK_SECONDS = 300.0  # for a user's class to train one step on a few graphs
 
 
 class Runner:
@@ -90,7 +93,16 @@ def check_study(study: Study, data: Mapping[str, PackedDataset]) -> None:
             what = (trial.data, each.model, each.method, kind)
             if what not in seen:
                 seen.add(what)
-                preflight(each.settings, each.model, each.method, data[trial.data])
+                _check(each, data[trial.data])
+
+
+def _check(each: Candidate, data: PackedDataset) -> None:
+    parts = each.settings, each.model, each.method, data
+    own = [spec.class_name for spec in (each.model, each.method) if foreign(spec)]
+    if own:
+        call_apart(f"The check of {' and '.join(own)}", CHECK_SECONDS, preflight, *parts)
+    else:
+        preflight(*parts)
 
 
 def leave_out(study: Study, data: Mapping[str, PackedDataset], optional: Collection[str]) -> Study:

@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -320,13 +320,7 @@ def load_studies(folder: Path) -> list[Study]:
     try:
         if path.stat().st_size > MAX_BYTES:
             raise StoreError(f"{path} is too large for a {FILE_NAME}.")
-        content = json.loads(path.read_text(encoding="utf-8"))
-        written = content.get("format") if isinstance(content, dict) else None
-        if type(written) is int and written > FORMAT:
-            raise InputError(f"a newer ifmixup wrote it (format {written}): upgrade ifmixup")
-        if written != FORMAT:
-            raise InputError(f"it is not a {FILE_NAME} of ifmixup (format {FORMAT})")
-        return [Study.of(values) for values in as_list(content.get("studies"))]
+        return list(_studies_of(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         return []
     except (OSError, ValueError, RecursionError, TypeError) as error:
@@ -334,6 +328,18 @@ def load_studies(folder: Path) -> list[Study]:
             f"{path} cannot be read: {error}. Move the file away and run the command that made "
             f"the study again: it continues from the stored runs and writes a new file."
         ) from error
+
+
+@lru_cache(maxsize=1)
+def _studies_of(text: str) -> tuple[Study, ...]:
+    """The studies of a ``study.json``, decoded once where a command reads it several times."""
+    content = json.loads(text)
+    written = content.get("format") if isinstance(content, dict) else None
+    if type(written) is int and written > FORMAT:
+        raise InputError(f"a newer ifmixup wrote it (format {written}): upgrade ifmixup")
+    if written != FORMAT:
+        raise InputError(f"it is not a {FILE_NAME} of ifmixup (format {FORMAT})")
+    return tuple(Study.of(values) for values in as_list(content.get("studies")))
 
 
 def covers(study: Study, earlier: Study) -> bool:
