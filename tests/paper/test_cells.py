@@ -65,6 +65,8 @@ def test_what_is_not_run_is_not_counted():
     rest = [r for r in comparison.runs if r.spec.method.name == "none"]
     found = by_name(Comparison(comparison.study, rest))
     assert found == {"paper protocol: within a point of the published number, or above": (1, 1)}
+    some = [r for r in comparison.runs if r.spec.method.name == "none" or r.spec.fold > 0]
+    assert by_name(Comparison(comparison.study, some)) == found  # not in full
     assert counts_table([Comparison(comparison.study, [])]) is None
     assert counts([Comparison(study_of(), [])]) == []
 

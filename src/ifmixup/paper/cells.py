@@ -41,13 +41,13 @@ class Count:
 
 
 def counts(comparisons: Sequence[Comparison]) -> list[Count]:
-    """The counts over all cells that were run; cells that were not run are not counted."""
+    """The counts over all cells that were run in full; others are not counted."""
     found = {c.study.name: lines(c) for c in _main(comparisons)}
     every = [line for mine in found.values() for line in mine]
     near = [
         line.to_published >= -_NEAR - 1e-9
         for line in every
-        if line.trial.protocol == "paper" and line.to_published is not None
+        if line.trial.protocol == "paper" and line.to_published is not None and _is_whole(line.row)
     ]
     made = [_count("paper protocol: within a point of the published number, or above", near)]
     for name in ("ifmixup", WHOLE_NODES):
@@ -138,16 +138,12 @@ def readings_table(comparisons: Sequence[Comparison]) -> Table | None:
 
 def held_out_table(comparisons: Sequence[Comparison]) -> Table | None:
     """Without and with ifMixup, held out: accuracy and log-loss of both models, by dataset; None
-    without a dataset that was run in full. A mean over some of its folds says too little.
+    without a dataset that was run in full.
 
     The first note is the answer in one sentence.
     """
     found = {
-        c.study.name: _by_dataset(
-            pair
-            for pair in _pairs(lines(c), "ifmixup", "holdout")
-            if not any(row.reading.missing for row in pair)
-        )
+        c.study.name: _by_dataset(_pairs(lines(c), "ifmixup", "holdout"))
         for c in _main(comparisons)
     }
     every = [pair for mine in found.values() for pair in mine.values()]
@@ -219,14 +215,25 @@ def _main(comparisons: Sequence[Comparison]) -> Iterator[Comparison]:
 def _pairs(
     found: Iterable[Line], name: str, protocol: str, base: str = "none"
 ) -> list[tuple[Row, Row]]:
-    """The rows of ``none``, or another base, and of a variant, dataset by dataset."""
+    """The rows of ``none``, or another base, and of a variant, dataset by dataset, where both were
+    run in full.
+    """
     rows = {(x.trial.dataset, x.trial.protocol, x.trial.name): x.row for x in found}
     both = (
         (row, rows.get((dataset, protocol, name)))
         for (dataset, read, variant), row in rows.items()
         if (read, variant) == (protocol, base)
     )
-    return [(first, other) for first, other in both if first is not None and other is not None]
+    return [
+        (first, other)
+        for first, other in both
+        if first is not None and other is not None and _is_whole(first) and _is_whole(other)
+    ]
+
+
+def _is_whole(row: Row | None) -> bool:
+    """Whether no fold is missing: a mean over some of them says too little."""
+    return row is not None and not row.reading.missing
 
 
 def _is_far_below(line: Line) -> bool:
