@@ -37,9 +37,11 @@ NOTHING = (
     "that measure the rest."
 )
 NO_COMPARISON = "**The comparison is being measured.** `python results/methods.py` runs it."
+IN_FINDINGS = ("counts", "readings")  # tables that findings.md has
 MEASURED = (
-    "Each table names its protocol: `holdout` is [the honest number](how-we-measure.md), and a "
-    "star marks the optimistic one."
+    "These tables are made from the runs in `results/` when the site is built. Each names its "
+    "protocol: `holdout` is [the honest number](how-we-measure.md), and a star marks the "
+    "optimistic one."
 )
 
 
@@ -139,33 +141,40 @@ def _one_line(docstring: str) -> str:
     return line.replace("``", "`")
 
 
+def findings_part(results: Path, page_folder: Path) -> str:
+    """What was found, without its title; while nothing is measured, a text that says so."""
+    page = results / "findings.md"
+    if not page.exists():
+        return f"{NOTHING}\n"
+    return embedded(page, page_folder, 1).partition("\n")[2]
+
+
 def measured_part(results: Path, page_folder: Path) -> str:
-    """The tables in ``results``, one under the other; while none is measured, a text that says so.
+    """The tables in ``results``, one under the other, the main one first.
 
     Args:
         results: The folder of measured results.
         page_folder: The folder of the page that includes this.
     """
-    first = {"findings.md": 0, "main.md": 1, "datasets.md": 3}  # the others have 2
-    found = (path for path in results.rglob("*.md") if path.name != "README.md")
-    tables = sorted(found, key=lambda path: (first.get(path.name, 2), path))
-    measured = any(table.name != "datasets.md" for table in tables)
-    lead = f"{MEASURED if measured else NOTHING}\n"
-    return "\n".join([lead, *(embedded(table, page_folder) for table in tables)])
+    found = sorted((results / "tables").glob("*.md"), key=lambda path: (path.stem != "main", path))
+    tables = [path for path in found if path.stem not in IN_FINDINGS]
+    if (results / "datasets.md").exists():
+        tables.append(results / "datasets.md")
+    return "\n".join([f"{MEASURED}\n", *(embedded(table, page_folder, 3) for table in tables)])
 
 
-def embedded(table: Path, page_folder: Path) -> str:
+def embedded(table: Path, page_folder: Path, level: int = 2) -> str:
     """The text of a file, for a page in another folder.
 
-    Its first heading becomes one of the second level (the file's name where it has none), and links
+    Its first heading becomes one of the given level (the file's name where it has none), and links
     to files are rewritten.
     """
     text = table.read_text(encoding="utf-8").strip()
     heading = re.search(r"^#+", text, re.MULTILINE)
     if heading is None:
-        text = f"## {table.stem.replace('-', ' ')}\n\n{text}"
+        text = f"{'#' * level} {table.stem.replace('-', ' ')}\n\n{text}"
     else:
-        deeper = "#" * max(0, 2 - len(heading[0]))
+        deeper = "#" * max(0, level - len(heading[0]))
         text = re.sub(r"^(?=#)", deeper, text, flags=re.MULTILINE)
 
     def from_the_page(link: re.Match[str]) -> str:
@@ -214,6 +223,7 @@ def write(folder: Path, results: Path) -> None:
     pages: dict[Path, str | bytes] = {
         **{folder / "commands" / f"{name}.md": text for name, text in command_pages().items()},
         folder / "methods.md": methods_page(),
+        parts / "findings.md": findings_part(results, folder.parent),
         parts / "measured.md": measured_part(results, folder.parent),
         parts / "methods.md": methods_part(results),
         parts / "published.md": published_part(),

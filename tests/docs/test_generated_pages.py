@@ -5,6 +5,7 @@ from generated_pages import (
     NOTHING,
     command_pages,
     embedded,
+    findings_part,
     help_of,
     measured_part,
     methods_page,
@@ -43,22 +44,26 @@ def test_help_is_plain_text_of_a_fixed_width(monkeypatch):
     assert os.environ["COLUMNS"] == "200"
 
 
+def test_findings_come_without_their_title(tmp_path):
+    assert findings_part(tmp_path, tmp_path / "docs") == f"{NOTHING}\n"
+    (tmp_path / "findings.md").write_text("# What we found\n\n**It helps.**\n\n## Why\n")
+    assert findings_part(tmp_path, tmp_path / "docs") == "\n**It helps.**\n\n## Why\n"
+
+
 def test_tables_stand_on_the_page_where_there_are_some(tmp_path):
-    results = tmp_path / "results"
-    results.mkdir()
-    (results / "README.md").write_text("# Results\n")
-    assert measured_part(results, tmp_path / "docs") == f"{NOTHING}\n"
-    (results / "datasets.md").write_text("# Sizes\n")  # counted, not measured
-    assert measured_part(results, tmp_path / "docs") == f"{NOTHING}\n\n## Sizes\n"
-    (results / "datasets.md").unlink()
-    (results / "gcn.md").write_text("## gcn: every method\n\n### more\n")
-    (results / "my-table.md").write_text("| a |\n")
-    page = measured_part(results, tmp_path / "docs")
-    assert page.startswith(MEASURED)
-    assert page.endswith("\n\n## gcn: every method\n\n### more\n\n## my table\n\n| a |\n")
-    (results / "findings.md").write_text("## what\n")  # comes first
-    page = measured_part(results, tmp_path / "docs")
-    assert page.index("## what") < page.index("## gcn")
+    (tmp_path / "torture.md").write_text("# Torture\n")  # not what was found
+    assert measured_part(tmp_path, tmp_path / "docs") == f"{MEASURED}\n"
+    (tmp_path / "datasets.md").write_text("# Sizes\n")
+    tables = tmp_path / "tables"
+    tables.mkdir()
+    (tables / "counts.md").write_text("## counts\n")  # in findings.md
+    (tables / "gcn.md").write_text("## gcn: every method\n\n### more\n")
+    (tables / "main.md").write_text("## main\n")  # comes first
+    (tables / "my-table.md").write_text("| a |\n")
+    assert measured_part(tmp_path, tmp_path / "docs") == (
+        f"{MEASURED}\n\n### main\n\n### gcn: every method\n\n#### more\n\n"
+        "### my table\n\n| a |\n\n### Sizes\n"
+    )
 
 
 def test_links_of_a_table_are_those_of_the_page(tmp_path):
