@@ -671,6 +671,7 @@ def test_fit_on_a_split():
     assert len(classifier.curves_["validation_accuracy"]) == 3
     test = [GRAPHS[i] for i in classifier.split_["test"]]
     assert 0 <= classifier.score(test) <= 1
+    assert not hasattr(classifier.fit(GRAPHS), "split_")  # not that of another fit
 
 
 def test_fit_on_a_split_without_test_or_validation_graphs():
@@ -707,7 +708,9 @@ def test_molecules_as_smiles(kind):
     found = classifier.predict_proba(make(["CCO", "CCCN"]))
     assert found.shape == (2, 2)
     np.testing.assert_allclose(found, classifier.predict_proba(["CCO", "CCCN"]))
-    with pytest.raises(InputError, match=r"1 of 2 rows are not molecules: row 0: 'XX': not SM"):
+    with pytest.raises(
+        InputError, match=r"1 of 2 rows cannot be read as molecules: row 0: 'XX': not SM"
+    ):
         classifier.predict(make(["XX", "C"]))
 
 

@@ -338,7 +338,8 @@ def resolve_all(kind: str, given: Iterable[Any]) -> list[Component]:
     """
     found: dict[str, Component] = {}
     several = [given] if isinstance(given, str | type | Component) else list(given)
-    names = _REGISTRIES[kind].names()
+    # The one that others are compared with comes first.
+    names = sorted(_REGISTRIES[kind].names(), key=lambda name: name != "none")
     for each in [one for part in several for one in (names if part == "all" else [part])]:
         component = resolve(kind, each)
         if found.setdefault(component.name, component) != component:

@@ -155,6 +155,8 @@ class GraphEstimator(BaseEstimator):
             kept, held_out = self._hold_out(targets, task, seed)
         else:
             kept, held_out = self._split(data, _rows(given, split), split, seed)
+        if split is None and hasattr(self, "split_"):  # of an earlier fit
+            del self.split_
         with epoch_bar(settings.epochs) if self.progress else nullcontext(Told()) as told:
             trainer = train(
                 settings,

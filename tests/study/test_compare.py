@@ -600,6 +600,15 @@ def test_splits_of_a_table_of_molecules(tmp_path, table, split, runs, said):
     assert len({spec.run_seed for spec in engine.ran}) == runs
 
 
+def test_whole_numbers_that_are_taken_as_classes_are_said(tmp_path):
+    path = tmp_path / "rings.csv"
+    rows = [f"{'C' * (1 + i % 5)}{ring},{i % 3}" for i, ring in enumerate(RINGS * 3)]
+    path.write_text("\n".join(["smiles,rings", *rows]) + "\n")
+    options = {"methods": "none", "folder": tmp_path / "out", "engine": Here(), **TINY}
+    said = "The 3 whole numbers of the target are taken as classes. To predict the number: --task"
+    assert said in ifmixup.compare(str(path), **options).verdict()
+
+
 def test_workers_and_a_dataset_that_was_loaded(tmp_path, table):
     options = {"methods": "none", "folder": tmp_path / "out", "workers": 1, **TINY, "epochs": 1}
     loaded = load(table, smiles="mol", label="active", columns="split")

@@ -153,7 +153,14 @@ def test_it_writes_to_the_standard_error(capsys):
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(-1, "0 s"), (0.4, "0 s"), (59.4, "59 s"), (59.6, "1 min 0 s"), (7500, "2 h 5 min")],
+    [
+        (-1, "0 s"),
+        (0, "0 s"),
+        (0.4, "1 s"),
+        (59.4, "59 s"),
+        (59.6, "1 min 0 s"),
+        (7500, "2 h 5 min"),
+    ],
 )
 def test_durations(seconds, text):
     assert duration(seconds) == text

@@ -84,11 +84,14 @@ def test_a_class_number_without_graphs_is_no_class():
 
 
 def test_a_fold_by_its_number():
-    splits = Splits("tiny", "abc", 0, (Fold(0, 1, (3, 0), (2,), (1,)),))
+    folds = Fold(0, 1, (3, 0), (2,), (1,)), Fold(0, 2, (3,), (2,), (1,))
+    splits = Splits("tiny", "abc", 0, folds)
     assert splits.fold(0, 1) is splits.folds[0]
-    assert splits.test_ratio == pytest.approx(1 / 3)
-    assert splits.are_one
-    with pytest.raises(InputError, match=r"no repeat 1, fold 0. There are: \(0, 1\)"):
+    assert splits.test_ratio == pytest.approx((1 / 3 + 1 / 2) / 2)
+    one = replace(splits, folds=folds[:1])
+    assert one.are_one
+    assert one.test_ratio == 0  # seeds on the same graphs are independent
+    with pytest.raises(InputError, match=r"no repeat 1, fold 0. There are: \(0, 1\), \(0, 2\)"):
         splits.fold(1, 0)
 
 

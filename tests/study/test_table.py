@@ -1,8 +1,12 @@
 import io
 import shutil
 import subprocess
+from collections import Counter
+from itertools import chain
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rich.console import Console
 
 from ifmixup.study.table import Table, TerminalRow, TerminalTable
@@ -156,3 +160,24 @@ def test_side_by_side_where_there_is_room_and_stacked_where_not():
         "           difference to none +10.0 [+8.0, +12.0]",
         "           verdict inconclusive: zero",
     ]
+
+
+WORDS = st.text("abcdef−0123456789.%[]", min_size=1, max_size=14)
+CELLS = st.lists(WORDS, max_size=8).map(" ".join)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data(), st.integers(20, 160), st.integers(2, 8))
+def test_every_letter_of_any_table_is_shown(data, width, columns):
+    head = data.draw(st.lists(CELLS.filter(bool), min_size=columns, max_size=columns))
+    cells = data.draw(st.lists(st.lists(CELLS, min_size=columns, max_size=columns), max_size=4))
+    group = data.draw(st.lists(WORDS, max_size=2))
+    wraps = data.draw(st.sets(st.integers(0, columns - 1)))
+    table = TerminalTable(head, [TerminalRow(group, row) for row in cells], wraps=wraps)
+    stream = io.StringIO()
+    Console(file=stream, width=width, force_terminal=False).print(table)
+    shown = Counter("".join(stream.getvalue().replace("─", "").split()))
+    texts = [*(group if cells else ()), *chain(*cells)]
+    # Where rows are stacked, titles stand in each row that has a value, or nowhere.
+    assert not Counter("".join("".join(texts).split())) - shown
+    assert all(len(line.rstrip()) <= width for line in stream.getvalue().splitlines())

@@ -41,7 +41,7 @@ def mutag():
     return data, make_splits(data, folds=5)
 
 
-def limited(mutag, folder, limit, engine=None, guess=10.0, **options):
+def limited(mutag, folder, limit, engine=None, guess=10.0, spent=0.0, **options):
     """The study that a limit leaves, and what ran."""
     study = plan(*mutag, ("gcn",), ("none", "ifmixup"), changes=TINY, **options)
     engine = engine or Slow()
@@ -53,7 +53,7 @@ def limited(mutag, folder, limit, engine=None, guess=10.0, **options):
             folder,
             {spec.key: guess for spec in study.specs()},
             limit=limit,
-            began=engine.now,
+            began=engine.now - spent,
             clock=lambda: engine.now,
         )
         return Comparison(found, list(store.get(found.keys).values())), engine
@@ -140,6 +140,9 @@ def test_a_limit_that_is_too_short(mutag, tmp_path):
     with pytest.raises(InputError, match=r"One fold .* takes about 20 s, more than .* 15 s"):
         limited(mutag, tmp_path, 15, engine)
     assert engine.ran == []
+    said = r"took 12 s of the time limit of 25 s; .* takes about 20 s more"
+    with pytest.raises(InputError, match=said):
+        limited(mutag, tmp_path, 25, engine, spent=12.0)
     with pytest.raises(TrainingError, match=r"ended before one fold .*\. 1 of 10 runs are stored"):
         limited(mutag, tmp_path, 15, engine, guess=5.0)
 

@@ -52,14 +52,13 @@ class CompareOptions:
         grid: TOML or YAML file with lists of settings and options to choose from, or paper for the
             paper's grid.
         search: grid runs the whole grid; halving runs a fraction of it and is a little optimistic.
-        margin: Largest difference that does not matter, in points, or in per cent of the
-            baseline's mean for RMSE and other errors.
+        margin: Largest difference that does not matter, in points, or in per cent of the mean
+            of none for RMSE and other errors.
         name: Name of the study; results are stored in ifmixup-runs/NAME.
         folder: Folder for the results, instead of ifmixup-runs/NAME.
         root: Folder to look for named datasets in.
         retry_failed: Run failed runs again.
-        baselines: Also measure the majority class and a random forest, which do not see the graph
-            structure.
+        baselines: Also measure two baselines: the majority class, or the mean, and a random forest.
         dry_run: Print the settings, the number of runs and the expected time, and stop.
         time_limit: Run as many whole folds as fit into this time, such as 30m or 2h.
         print_config: Print the options as TOML, for --config, and stop.

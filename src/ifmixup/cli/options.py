@@ -109,7 +109,7 @@ class SourceOptions:
         identifier: Column or attribute that identifies a graph.
         task: classes, labels (several yes-or-no labels) or values (numbers).
         metric: Metric that decides: f1_macro, roc_auc, mcc, log_loss, rmse, ..., a scorer of
-            scikit-learn, or costs.py:cost. If it is given several times, the first decides.
+            scikit-learn, or scores.py:score. If it is given several times, the first decides.
         strict: Stop at the first line that cannot be read instead of skipping it.
         features: Features of molecules: standard (atoms and bonds, as in chemprop and OGB) or
             element (elements and bond orders; mixing is then lossless).

@@ -141,7 +141,7 @@ def graphs_of(source: Any, features: str = "standard") -> list[Data]:
             found.append(graph)
     if wrong:
         raise InputError(
-            f"{len(wrong)} of {len(wrong) + len(found)} rows are not molecules: "
+            f"{len(wrong)} of {len(wrong) + len(found)} rows cannot be read as molecules: "
             f"{listed(wrong, 3)}. Leave them out."
         )
     return found

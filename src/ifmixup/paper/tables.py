@@ -12,9 +12,9 @@ from statistics import fmean
 from ifmixup.paper.experiments import EXPERIMENTS, WHOLE_NODES
 from ifmixup.paper.published import Published, published
 from ifmixup.paper.reproduce import experiment_of
-from ifmixup.study.comparison import OPTIMISTIC, WITHOUT_GRAPHS, Comparison, metric_title, notes
+from ifmixup.study.comparison import BASELINES, OPTIMISTIC, Comparison, metric_title, notes
 from ifmixup.study.numbers import INTERVAL, UNKNOWN, percent
-from ifmixup.study.rows import BaselineRow, Row, titles
+from ifmixup.study.rows import BaselineRow, Row, in_bold, titles
 from ifmixup.study.statistics import HELPS, HURTS, signed_rank
 from ifmixup.study.study import Study, Trial
 from ifmixup.study.table import Table, TerminalRow, TerminalTable
@@ -87,7 +87,12 @@ def study_table(comparison: Comparison) -> Table:
     before = len(texts)
     texts += [_texts(line, comparison) for line in found]
     rows = [[each.get(name, UNKNOWN) for name in head] for each in texts]
-    bold = {(before + i, len(names)) for i, line in enumerate(found) if line.row and line.row.best}
+    best = in_bold(comparison.baselines, comparison.rows)
+    bold = {(i, len(names)) for i in best if i < before}
+    first = {id(row): i for i, row in enumerate(comparison.rows, start=before)}
+    bold |= {
+        (before + i, len(names)) for i, line in enumerate(found) if first.get(id(line.row)) in best
+    }
     starts = {i for i in range(1, len(found)) if found[i].trial.data != found[i - 1].trial.data}
     return Table(
         head,
@@ -150,7 +155,7 @@ def rich_table(comparison: Comparison, only: Study | None = None) -> TerminalTab
     bold = {i for i, _ in made.bold}
     before = len(comparison.baselines)
     rows = [
-        TerminalRow((guess.baseline.dataset, WITHOUT_GRAPHS), [made.rows[i][j] for j in used])
+        TerminalRow((guess.baseline.dataset, BASELINES), [made.rows[i][j] for j in used])
         for i, guess in enumerate(comparison.baselines)
     ]
     rows += [

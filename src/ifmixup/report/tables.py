@@ -15,7 +15,7 @@ from ifmixup.report.chart import Grid
 from ifmixup.report.charts import means
 from ifmixup.report.html import Entry, Html, Section, element, notes, table
 from ifmixup.report.studies import ShownStudy, Studies
-from ifmixup.study.comparison import WITHOUT_GRAPHS
+from ifmixup.study.comparison import BASELINES
 from ifmixup.study.numbers import metric_text
 from ifmixup.study.statistics import HELPS, HURTS
 from ifmixup.training.task import difference_unit
@@ -167,7 +167,7 @@ def _study_table(shown: ShownStudy) -> Html:
     head = [Entry(name, _KINDS.get(name, "number")) for name in names]
     groups: dict[str, list[list[Entry]]] = {}
     for i, guess in enumerate(shown.comparison.baselines):
-        group = f"{guess.baseline.dataset}, {WITHOUT_GRAPHS}"
+        group = f"{guess.baseline.dataset}, {BASELINES}"
         title = Entry(group, "name dataset", columns=len(columns))
         row = [Entry(made.rows[i][j], _KINDS.get(made.head[j], "number")) for j in columns]
         groups.setdefault(group, [[title]]).append(row)

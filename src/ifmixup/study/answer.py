@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from statistics import median_low
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from ifmixup.study.comparison import Comparison
 
 _MOST = 3  # comparisons that are listed one by one
-_BLIND = "which does not use the graph structure"
 _SHOWN = ("learning_rate", "batch_size", "hidden_channels", "num_layers", "dropout")
 
 
@@ -55,27 +55,47 @@ def answer(found: Comparison, config: Mapping[str, Any] | None = None) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence of an answer."""
-    return text.split(". ")[0].rstrip(".") + "."
+    """The first sentence of an answer; a period in a name does not end it."""
+    return re.split(r"(?<=\.)\s+(?=[A-Z])", text, maxsplit=1)[0]
 
 
 def _best(found: Comparison, best: Row) -> list[str]:
     """Which trial is best, whether it can be told from the next, and from a guess."""
     title = title_of(best.metric)
     percent = " %" * is_fraction(best.metric)
-    score = f"{best.score_text()}{percent}"
-    guess = compare_baseline(found.study, best)
+    score = f"{best.score_text().rstrip('*')}{percent}"
+    lower = " (lower is better)" * (not best.reading.higher)
+    guesses = compare_baseline(found.study, best, found.rows)
     said = []
-    if guess is not None and guess.verdict != BETTER:
-        said.append(_not_beaten(found, best, guess))
+    if guesses and guesses[0].verdict != BETTER:
+        said.append(_not_beaten(found, best, guesses))
     star = ", which is optimistic" * best.reading.optimistic
-    said.append(f"Best on {best.trial.dataset} is {best.label}: {title} {score}{star}.")
-    if guess is not None and guess.verdict == BETTER:
-        said.append(f"It beats the {guess.second}, {_BLIND}{_by(guess)}.")
+    said.append(f"Best on {best.trial.dataset} is {best.label}: {title} {score}{lower}{star}.")
+    said += _incomplete(best, found.rows)
+    if guesses and guesses[0].verdict == BETTER:
+        said.append(f"It beats the {guesses[0].second}{_by(guesses[0])}.")
     after = compare_next(found.study, best, found.rows, found.models)
     if after is not None:
         said.append(_next(after))
     return said
+
+
+def _incomplete(best: Row, rows: Sequence[Row]) -> list[str]:
+    """Which trials lack runs, so that their means cannot be compared with those of others."""
+    trial = best.trial
+    less = [
+        f"{row.label} lacks {row.failed} of {row.failed + row.reading.runs} runs"
+        for row in rows
+        if (row.trial.data, row.trial.protocol) == (trial.data, trial.protocol)
+        and row.failed > best.failed
+    ]
+    if not less:
+        return []
+    more = f", and {len(less) - _MOST} more lack some" if len(less) > _MOST else ""
+    return [
+        f"Not ranked, because means over other folds cannot be compared: "
+        f"{', '.join(less[:_MOST])}{more}."
+    ]
 
 
 def _by(better: Contrast) -> str:
@@ -87,22 +107,25 @@ def _by(better: Contrast) -> str:
     return f": its {title_of(better.metric)} is lower by {less}{points}"
 
 
-def _differs(text: str, metric: str, higher: bool) -> str:
-    """A difference with its unit, and which way is better where that may be misread."""
-    return f"{text} {difference_unit(metric)}{', where lower is better' * (not higher)}"
-
-
 def _apart(pair: Contrast) -> str:
-    return _differs(pair.difference_text(), pair.metric, pair.margin.higher_is_better)
+    return f"{pair.difference_text()} {difference_unit(pair.metric)}"
 
 
-def _not_beaten(found: Comparison, best: Row, guess: Contrast) -> str:
-    """That no model is better than a guess without graphs."""
-    mean = next(each for each in found.baselines if each.name == guess.second).score_text()
-    no_better = not signed(guess.finding.difference.mean, best.reading.higher) > 0
-    lead = "No model beats" if no_better else "It is unclear whether any model beats"
+def _not_beaten(found: Comparison, best: Row, guesses: Sequence[Contrast]) -> str:
+    """That the best model is not better than a baseline, or that this cannot be said."""
+    guess = guesses[0]
+    row = next(each for each in found.baselines if each.name == guess.second)
+    mean = row.score_text(best.reading.scores)
+    gains = [signed(each.finding.difference.mean, best.reading.higher) for each in guesses]
+    if not any(gain > 0 for gain in gains):
+        lead = "No model beats"
+    elif any(each.verdict == BETTER for each in guesses):
+        lead = "It is unclear whether the best model beats"
+    else:
+        lead = "It is unclear whether any model beats"
     return (
-        f"{lead} the {guess.second}, {_BLIND}: {mean} against {best.score_text()} for the best "
+        f"{lead} the {guess.second}: {title_of(best.metric)} {mean} against "
+        f"{best.score_text().rstrip('*')} for the best "
         f"model, {best.label} (difference {_apart(guess)})."
     )
 
@@ -142,7 +165,7 @@ def _augmentation(rows: Sequence[Row]) -> list[str]:
         told = [max(compared, key=_gain)]
     parts = [f"{_effect(row)}, {row.verdict}" for row in told]
     others = _counted([row for row in compared if row not in told])
-    parts += [f"{count} of {len(compared)}: {verdict}" for verdict, count in others.items()]
+    parts += [f"for {count} of {len(compared)}, {verdict}" for verdict, count in others.items()]
     return [f"{lead} ({'; '.join(parts)})."]
 
 
@@ -154,7 +177,7 @@ def _gain(row: Row) -> tuple[bool, float]:
 def _effect(row: Row) -> str:
     assert row.adjusted_p is not None
     p = "" if math.isnan(row.adjusted_p) else f", Holm-adjusted {p_text(row.adjusted_p)}"
-    return f"{row.label}: {_differs(row.difference_text(), row.metric, row.reading.higher)}{p}"
+    return f"{row.label}: {row.difference_text()} {difference_unit(row.metric)}{p}"
 
 
 def _models(found: Comparison, protocol: str) -> list[str]:
@@ -177,7 +200,8 @@ def _models(found: Comparison, protocol: str) -> list[str]:
 
 def _power(rows: Sequence[Row], found: Comparison) -> list[str]:
     """What these data can show at all."""
-    differences = [row.difference for row in rows if row.difference is not None]
+    whole = [row for row in rows if not row.failed] or rows
+    differences = [row.difference for row in whole if row.difference is not None]
     if not differences:
         differences = [each.finding.difference for each in found.models]
     known = [each for each in differences if not math.isnan(each.detectable())]
@@ -185,26 +209,32 @@ def _power(rows: Sequence[Row], found: Comparison) -> list[str]:
         return [f"Fewer than {LEAST_FOLDS} runs cannot show a difference; increase --repeats."]
     if not known or len({row.trial.dataset for row in rows}) > 1:
         return []
-    typical = sorted(known, key=Difference.detectable)[len(known) // 2]
     row, unit = rows[0], difference_unit(rows[0].metric)
-    smallest = metric_text(row.metric, typical.detectable(), row.size.get(row.metric, math.nan))
+    known.sort(key=Difference.detectable)
+    size, hardest = row.size.get(row.metric, math.nan), known[-1]
+    ends = [metric_text(row.metric, each.detectable(), size) for each in (known[0], hardest)]
+    several = f" to {ends[1]} {unit}, depending on the comparison," * (ends[0] != ends[1])
     said = (
-        f"With {typical.pairs} runs per trial, a difference of {smallest} {unit} is detected with "
-        f"a probability of 80 %"
+        f"With {hardest.pairs} runs per trial, a difference of {ends[0]}{several or f' {unit}'} is "
+        f"detected with a probability of 80 %"
     )
     margin = next((r.margin for r in rows if r.margin is not None), None)
     if margin is None:
         return [f"{said}."]
-    if typical.detectable() <= margin.size:
+    if hardest.detectable() <= margin.size:
         return [f"{said}, which is less than {margin.name}."]
+    everywhere = " in each of them" * bool(several)
     folds = len({fold for _, fold in row.trial.pairs})
-    repeats = typical.repeats_for(margin.size, folds)
+    repeats = hardest.repeats_for(margin.size, folds)
     if repeats is None:
         return [
-            f"{said}; to detect {margin.name} takes more graphs, not more repeats, which use the "
-            f"same graphs again."
+            f"{said}; to detect {margin.name}{everywhere} takes more graphs, not more repeats, "
+            f"which use the same graphs again."
         ]
-    return [f"{said}; to detect {margin.name} takes about {repeats} repeats (--repeats {repeats})."]
+    return [
+        f"{said}; to detect {margin.name}{everywhere} takes about {repeats} repeats "
+        f"(--repeats {repeats})."
+    ]
 
 
 def _settings(found: Comparison, best: Row) -> list[str]:

@@ -115,8 +115,8 @@ def compare(
         engine: Where runs execute; by default worker processes on this machine.
         workers: Number of worker processes; by default one per core.
         name: Name of the study; by default that of the dataset.
-        margin: Largest difference that does not matter, in points, or in per cent of the baseline's
-            mean for a metric that is not a fraction, such as RMSE.
+        margin: Largest difference that does not matter, in points, or in per cent of the mean
+            for a metric that is not a fraction, such as RMSE.
         folder: Folder for the results; by default ``ifmixup-runs/NAME``.
         root: Folder to look for a named dataset in.
         smiles: Column of a table with the SMILES.
@@ -130,8 +130,8 @@ def compare(
         progress: Whether to print the settings, the expected time and the progress.
         metric: The metric that decides; by default that of the dataset. A name (``"f1_macro"``,
             ``"rmse"``), the name of a scorer of scikit-learn, an :class:`ifmixup.Metric`, or
-            ``"costs.py:cost"``. Of several, the first decides and all are shown.
-        baselines: Whether to also measure baselines without graph structure; see
+            ``"scores.py:score"``. Of several, the first decides and all are shown.
+        baselines: Whether to also measure the majority class and a random forest; see
             :func:`~ifmixup.study.graph_free.measure_baselines`.
         settings: How to train; by default what is recommended for the dataset and the model
             (:mod:`ifmixup.training.recommended`).
@@ -385,6 +385,12 @@ def _notes(
     unread = unread_note(data, models)
     if unread is not None:
         said.append(unread)
+    names = (data.class_names or []) if data.task == "classes" and data.rows is not None else []
+    if len(names) > 2 and all(name.isdecimal() for name in names):
+        said.append(
+            f"The {len(names)} whole numbers of the target are taken as classes. To predict the "
+            f"number: --task values (task='values')."
+        )
     if len(splits.folds) == 1:
         said.append("One fold has no spread; --repeats trains on it several times.")
     elif splits.are_one:
@@ -398,10 +404,10 @@ def _notes(
             "the effect of other folds."
         )
     if data.continuous and any(getattr(m.cls, "weights_edges", False) for m in methods):
+        are = "is" if len(data.continuous) == 1 else "are"
         said.append(
-            f"{len(data.continuous)} of the {data.num_features} features "
-            f"{'is' if len(data.continuous) == 1 else 'are'} continuous and standardised on the "
-            f"training graphs of each fold, so recovering both graphs of a mixed graph is not "
-            f"guaranteed."
+            f"{len(data.continuous)} of the {data.num_features} features {are} continuous and "
+            f"standardised on the training graphs of each fold. The node features of a mixed graph "
+            f"may then come from more than one pair; its sizes, edges and λ can be recovered."
         )
     return said

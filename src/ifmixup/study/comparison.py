@@ -25,6 +25,7 @@ from ifmixup.study.rows import (
     compare_models,
     compare_trials,
     contrast_sentence,
+    in_bold,
     sentence,
     shown_metrics,
     titles,
@@ -43,7 +44,7 @@ OPTIMISTIC = (
     "on the test folds themselves, so these numbers tend to be too good."
 )
 FORMATS = {"text": ".txt", "csv": ".csv", "markdown": ".md", "latex": ".tex", "json": ".json"}
-WITHOUT_GRAPHS = "graph-free"
+BASELINES = "baselines"
 _WIDTH = 100  # of a table as text
 
 
@@ -213,13 +214,14 @@ class Comparison:
             head += [f"difference to\n{printable(other)} {INTERVAL}", "verdict"]
         head += ["chosen"] * searched
         rows = []
-        for guess in self.baselines:
+        bold = in_bold(self.baselines, self.rows) if several else set()
+        for i, guess in enumerate(self.baselines):
             cells = [printable(guess.name), guess.score_text(), *[""] * repeated]
             cells += [guess.other_text(metric) for metric in self.beside]
             cells += [""] * (len(head) - len(cells))
-            group = [printable(guess.baseline.dataset), WITHOUT_GRAPHS]
-            rows.append(TerminalRow(group, cells))
-        for row in self.rows:
+            group = [printable(guess.baseline.dataset), BASELINES]
+            rows.append(TerminalRow(group, cells, "bold" if i in bold else ""))
+        for i, row in enumerate(self.rows, start=len(self.baselines)):
             group = [printable(f"{row.trial.dataset} {row.trial.model}"), row.trial.protocol]
             cells = [printable(row.trial.method), row.score_text()]
             cells += [row.text(row.reading.std_over_repeats)] * repeated
@@ -227,7 +229,7 @@ class Comparison:
             cells += [row.text(row.reading.last_mean)]
             cells += [row.difference_text(), row.verdict or ""] * compared
             cells += [row.chosen_text()] * searched
-            rows.append(TerminalRow(group, cells, "bold" if row.best and several else ""))
+            rows.append(TerminalRow(group, cells, "bold" if i in bold else ""))
         return TerminalTable(
             head,
             rows,
@@ -273,7 +275,7 @@ class Comparison:
         rows = [self._guess(guess, list(columns)) for guess in self.baselines]
         rows += [[text(row) for text in columns.values()] for row in self.rows]
         before = len(self.baselines)
-        bold = {(before + i, len(names)) for i, row in enumerate(self.rows) if row.best}
+        bold = {(i, len(names)) for i in in_bold(self.baselines, self.rows)}
         groups = [row[:2] for row in rows]
         rules = {i for i in range(1, len(rows)) if groups[i] != groups[i - 1] and papers}
         rules -= set(range(1, before))

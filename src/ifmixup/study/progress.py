@@ -165,7 +165,7 @@ class Progress(Watcher):
 
 def duration(seconds: float) -> str:
     """Seconds as people say them: ``42 s``, ``3 min 10 s``, ``2 h 5 min``."""
-    whole = max(0, round(seconds))
+    whole = max(int(seconds > 0), round(seconds))
     if whole < 60:
         return f"{whole} s"
     if whole < 3600:

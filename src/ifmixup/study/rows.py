@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -29,6 +29,7 @@ from ifmixup.study.statistics import (
 from ifmixup.study.study import Candidate, Study, Trial
 from ifmixup.training.run import RunResult
 from ifmixup.training.task import (
+    SCORES,
     difference_unit,
     is_fraction,
     signed,
@@ -52,7 +53,8 @@ class Row:
             the study under this protocol. The interval has the level of its step of the
             correction, and the verdict follows from it.
         verdict: What the difference says, in plain words.
-        best: Whether no other trial of the dataset and protocol has a better mean.
+        best: Whether no other trial of the dataset and protocol has a better mean, of those with
+            the fewest missing runs.
         size: By metric, what its numbers are rounded by: the smallest mean of the dataset's rows.
         margin: The largest difference that does not matter.
     """
@@ -78,11 +80,13 @@ class Row:
         return signed(self.reading.mean, self.reading.higher)
 
     @property
-    def rank(self) -> tuple[float, bool]:
-        """What the best trial is the largest by: the score, and among equals a trial that others
-        are compared with, because it is the simplest.
+    def rank(self) -> tuple[bool, int, float, bool]:
+        """What the best trial is the largest by: that it has a score; that no run is missing,
+        because means over other folds cannot be compared; the score; and among equals that others
+        are compared with it, because it is the simplest.
         """
-        return self.score, self.trial.against is None
+        known = math.isfinite(self.score)
+        return known, -self.failed, self.score, self.trial.against is None
 
     @property
     def failed(self) -> int:
@@ -213,11 +217,14 @@ class BaselineRow:
         """What it is."""
         return self.baseline.name
 
-    def score_text(self) -> str:
-        """Mean and standard deviation over folds."""
-        std = fold_spread(self.baseline.scores(self.metric))
+    def score_text(self, pairs: Collection[Pair] | None = None) -> str:
+        """Mean and standard deviation over folds, by default all of them."""
+        scores = self.baseline.scores(self.metric)
+        if pairs is not None:
+            scores = {pair: value for pair, value in scores.items() if pair in pairs}
+        std = fold_spread(scores)
         spread = "" if math.isnan(std) else f" ± {self._text(std, self.metric)}"
-        return f"{self.other_text(self.metric)}{spread}"
+        return f"{self._text(mean(scores), self.metric)}{spread}"
 
     def other_text(self, metric: str) -> str:
         """The mean of any metric."""
@@ -318,6 +325,27 @@ def baseline_rows(study: Study, rows: Sequence[Row]) -> list[BaselineRow]:
     ]
 
 
+def in_bold(guesses: Sequence[BaselineRow], rows: Sequence[Row]) -> set[int]:
+    """Which rows of a table have the best number of their dataset and protocol: indices of the
+    baselines and then the trials. A trial that a baseline beats is not among them.
+    """
+    found = set()
+    scores = [
+        (guess.baseline.dataset, signed(guess.baseline.mean(guess.metric), rows[0].reading.higher))
+        for guess in (guesses if rows else ())
+    ]
+    for i, (dataset, score) in enumerate(scores):
+        others = [row.score for row in rows if row.trial.dataset == dataset]
+        others += [other for of, other in scores if of == dataset]
+        if -math.inf < score == max(others):
+            found.add(i)
+    for i, row in enumerate(rows, start=len(guesses)):
+        beaten = any(of == row.trial.dataset and score > row.score for of, score in scores)
+        if row.best and not beaten:
+            found.add(i)
+    return found
+
+
 def compare_models(study: Study, rows: Sequence[Row]) -> list[Contrast]:
     """Every two models of a dataset and protocol against each other, both with the same method:
     the one that the other methods are compared with. Holm's correction is over all pairs of a
@@ -348,12 +376,7 @@ def compare_next(
     number.
     """
     trial = best.trial
-    others = [
-        row
-        for row in rows
-        if (row.trial.data, row.trial.protocol) == (trial.data, trial.protocol)
-        and row.trial is not trial
-    ]
+    others = [row for row in _rivals(best, rows) if row.trial is not trial]
     if not others:
         return None
     others.sort(key=lambda row: row.rank, reverse=True)
@@ -369,30 +392,41 @@ def compare_next(
     return _contrasts(study, [(best, other) for other in others])[0]
 
 
-def compare_baseline(study: Study, best: Row) -> Contrast | None:
-    """The best trial against the best guess without graphs; None where there is none."""
+def compare_baseline(study: Study, best: Row, rows: Sequence[Row]) -> list[Contrast]:
+    """The best trial of a dataset and protocol, then each of the others, against the best baseline;
+    empty where there is none.
+
+    Holm's correction is over all of them, because the best is chosen by its mean on the same folds.
+    """
     higher = best.reading.higher
     guess = best_baseline(study.baselines, best.trial.dataset, best.metric, higher)
     if guess is None:
-        return None
+        return []
     scores = guess.scores(best.metric)
-    difference = paired_difference(best.reading.scores, scores, best.trial.test_ratio)
+    mine = [best, *(row for row in _rivals(best, rows) if row.trial is not best.trial)]
+    differences = [
+        paired_difference(row.reading.scores, scores, row.trial.test_ratio) for row in mine
+    ]
     margin = margin_of(best.metric, guess.mean(best.metric), higher, study.margin)
-    (found,) = judge([difference], [margin], (BETTER, WORSE))
+    findings = judge(differences, [margin] * len(mine), (BETTER, WORSE))
     size = best.size.get(best.metric, best.reading.mean)
     where = best.trial.dataset, best.trial.protocol
-    return Contrast(best.label, guess.name, *where, found, best.metric, size, margin)
+    return [
+        Contrast(row.label, guess.name, *where, found, best.metric, size, margin)
+        for row, found in zip(mine, findings, strict=True)
+    ]
 
 
 def margin_of(metric: str, base: float, higher: bool, margin: float = 1.0) -> Margin:
-    """The largest difference that does not matter: in points, or for a metric that is not a
-    fraction in per cent of the baseline's mean.
+    """The largest difference that does not matter: in points, for MCC and other scores in
+    hundredths, and for errors in per cent of ``base``, the mean that is compared with.
     """
     if is_fraction(metric):
         name = f"{margin:g} point{'s' * (margin != 1)}"
         return Margin(margin / 100, name, higher)
-    name = f"{margin:g} % of the baseline's {title_of(metric)}"
-    return Margin(margin / 100 * abs(base), name, higher)
+    if metric in SCORES:
+        return Margin(margin / 100, f"{margin / 100:g}", higher)
+    return Margin(margin / 100 * abs(base), f"{margin:g} % of the {title_of(metric)}", higher)
 
 
 def shown_metrics(study: Study, rows: Sequence[Row]) -> list[str]:
@@ -525,8 +559,14 @@ def _results(trial: Trial, done: Mapping[str, RunResult]) -> list[dict[Pair, Run
     ]
 
 
-def _is_best(row: Row, rows: Sequence[Row]) -> bool:
-    """Whether no trial of the same dataset and protocol has a better mean."""
+def _rivals(row: Row, rows: Sequence[Row]) -> list[Row]:
+    """The trials of the same dataset and protocol, itself included."""
     trial = row.trial
-    rivals = [r for r in rows if (r.trial.data, r.trial.protocol) == (trial.data, trial.protocol)]
-    return -math.inf < row.score == max(rival.score for rival in rivals)
+    return [r for r in rows if (r.trial.data, r.trial.protocol) == (trial.data, trial.protocol)]
+
+
+def _is_best(row: Row, rows: Sequence[Row]) -> bool:
+    """Whether no trial of the same dataset and protocol ranks higher."""
+    return math.isfinite(row.score) and row.rank[:3] == max(
+        rival.rank[:3] for rival in _rivals(row, rows)
+    )

@@ -57,8 +57,11 @@ class Splits:
     def test_ratio(self) -> float:
         """The mean of ``n_test / n_train``, as the corrected t-test needs it.
 
-        Validation graphs count as training graphs: they, too, decide what is tested.
+        Validation graphs count as training graphs: they, too, decide what is tested. On a single
+        split it is 0: the runs differ in nothing but their seeds, which are independent.
         """
+        if self.are_one:
+            return 0.0
         ratios = [len(f.test) / (len(f.train) + len(f.validation)) for f in self.folds]
         return float(np.mean(ratios))
 
@@ -279,7 +282,8 @@ def _check_enough(data: PackedDataset, y: np.ndarray, folds: int) -> None:
     cure = f"Use at most {least} folds" if least > 1 else "Leave that class out"
     raise InputError(
         f"Class {rarest} of {data.name} has {least} graph{'s' * (least > 1)}, but there are "
-        f"{folds} folds and each tests on every class. {cure}, or add graphs of that class."
+        f"{folds} folds and each tests on every class. {cure}, or add graphs of that class. If the "
+        f"labels are numbers to predict and not classes: --task values (task='values')."
     )
 
 

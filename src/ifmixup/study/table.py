@@ -123,34 +123,38 @@ class TerminalTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.text import Text
 
-        fits = sum(self._least_widths()) + 2 * len(self.head) - 2 <= options.max_width
-        yield self._side_by_side() if fits else self._stacked(options.max_width)
+        room = options.max_width - 2 * (len(self.head) - 1)
+        least = self._widths(wrapped=True)
+        if sum(least) <= room:
+            yield self._side_by_side(_shared(least, self._widths(wrapped=False), room))
+        else:
+            yield self._stacked(options.max_width)
         if self.notes:
             yield Text(self.notes, style="italic")
 
-    def _least_widths(self) -> list[int]:
-        """How wide its columns are at least, side by side."""
+    def _widths(self, *, wrapped: bool) -> list[int]:
+        """How wide its columns are, side by side, where texts that may wrap do so or not."""
         from rich.cells import cell_len
 
         widths = []
         for j, title in enumerate(self.head):
             texts = [*title.split("\n"), *(row.cells[j] for row in self.rows)]
             named = min(_NAME, max(map(cell_len, texts))) if j == 0 else 0
-            if j in self.wraps:
+            if wrapped and j in self.wraps:
                 texts = [word for text in texts for word in text.split()]
             texts += [row.group[j] for row in self.rows if j < len(row.group)]
             widths.append(max(named, *map(cell_len, texts)))
         return widths
 
-    def _side_by_side(self) -> RichTable:
+    def _side_by_side(self, widths: Sequence[int]) -> RichTable:
         from rich.text import Text
 
         table = self._empty()
-        for j, (title, least) in enumerate(zip(self.head, self._least_widths(), strict=True)):
+        for j, (title, width) in enumerate(zip(self.head, widths, strict=True)):
             table.add_column(
                 Text(title),
                 no_wrap=j not in self.wraps,
-                min_width=least,
+                width=width,  # Rich would make columns narrower than their least, and crop the last
                 overflow="fold",
                 justify="left" if j in self.left else "right",
             )
@@ -217,6 +221,18 @@ def escape_markdown(text: str) -> str:
 def escape_latex(text: str) -> str:
     """Text in which LaTeX finds nothing to obey."""
     return "".join(_LATEX.get(sign, sign) for sign in _one_line(text))
+
+
+def _shared(least: Sequence[int], wanted: Sequence[int], room: int) -> list[int]:
+    """Widths of at least ``least`` and at most ``wanted``, which share what is left of ``room``."""
+    widths = list(least)
+    left = room - sum(widths)
+    for j in sorted(range(len(widths)), key=lambda j: wanted[j] - least[j]):
+        waiting = sum(wanted[k] > widths[k] for k in range(len(widths)))
+        more = min(wanted[j] - widths[j], left // waiting if waiting else 0)
+        widths[j] += more
+        left -= more
+    return widths
 
 
 def _packed(items: Iterable[str], width: int) -> list[str]:

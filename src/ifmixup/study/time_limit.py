@@ -120,7 +120,8 @@ def run_within(
         left = [pair for pair in left if pair not in finished]
         complete = [pair for pair in pairs if pair not in left]
     if not complete:
-        raise _too_short(study, limit, stopped, each, len(study.keys) - len(pending))
+        there = len(study.keys) - len(pending)
+        raise _too_short(study, limit, stopped, each, deadline - clock(), there)
     if left:
         note = (
             f"The time limit of {duration(limit)} left out {len(left)} of {len(pairs)} folds for "
@@ -160,9 +161,15 @@ def _save(folder: Path, study: Study) -> None:
 
 
 def _too_short(
-    study: Study, limit: float, stopped: bool, each: float, there: int
+    study: Study, limit: float, stopped: bool, each: float, left: float, there: int
 ) -> InputError | TrainingError:
     cure = "Give it more time, fewer models, methods or epochs, or more workers."
+    if not stopped and each <= limit:
+        return InputError(
+            f"Preparing the study took {duration(limit - left)} of the time limit of "
+            f"{duration(limit)}; one fold of all models and methods takes about {duration(each)} "
+            f"more. {cure}"
+        )
     if not stopped:
         return InputError(
             f"One fold of all models and methods takes about {duration(each)}, more than the time "

@@ -87,7 +87,7 @@ def resolve_metrics(given: Any, data: PackedDataset) -> list[ClassSpec]:
     Args:
         given: None for the dataset's own, a metric, or several: a name of ours or of one of
             scikit-learn's scorers, a :class:`Metric`, a function of which more is better,
-            ``"costs.py:cost"`` or ``"package.module:cost"``, which names a function or a
+            ``"scores.py:score"`` or ``"package.module:score"``, which names a function or a
             :class:`Metric`, with options where it needs them:
             ``"costs.py:cost(higher_is_better=false,needs=proba)"``.
         data: The dataset, whose task they have to fit.
@@ -216,11 +216,11 @@ def _resolve(given: Any, task: str) -> ClassSpec:
     if isinstance(given, Metric):
         return given.spec()
     if inspect.isfunction(given):
-        return Metric(given.__name__, given).spec()
+        return _plain(given).spec()
     if not isinstance(given, str):
         raise InputTypeError(
             f"A metric is a name ({', '.join(METRICS[task])}, or one of scikit-learn's scorers), "
-            f"an ifmixup.Metric, a function, or text such as 'costs.py:cost'; got "
+            f"an ifmixup.Metric, a function, or text such as 'scores.py:score'; got "
             f"{type(given).__name__}: {short(given)}."
         )
     if ":" in given:
@@ -241,7 +241,8 @@ def _of_text(text: str) -> ClassSpec:
     """The metric of ``"costs.py:cost(higher_is_better=false)"``."""
     label, target, typed = split_text("metric", text)
     found, stored = load_named(target, "metric", "function", _is_metric)
-    metric = found if isinstance(found, Metric) else Metric(found.__name__, found)
+    typed_way = "higher_is_better" in typed
+    metric = found if isinstance(found, Metric) else _plain(found, asks=not typed_way)
     values = {name: getattr(metric, name) for name in _OPTIONS}
     for name, value in typed.items():
         hint = _OPTIONS[known_name("option", name, _OPTIONS)]
@@ -251,9 +252,29 @@ def _of_text(text: str) -> ClassSpec:
     return Metric(name, metric.function, **values).spec(None if found is metric else stored)
 
 
+def _plain(function: Callable[[Any, Any], float], *, asks: bool = True) -> Metric:
+    """The metric of a function alone, of which more is better unless its name says otherwise."""
+    name = function.__name__
+    if not name.isidentifier():
+        raise InputTypeError(
+            "A metric needs a name for tables: ifmixup.Metric('cost', function), with a function "
+            "that is defined by def; got a lambda."
+        )
+    if asks and any(word in name.lower() for word in _ERRORS):
+        raise InputError(
+            f"More of a function counts as better, but {name!r} sounds as if less were. Say which: "
+            f"ifmixup.Metric({name!r}, {name}, higher_is_better=False), or on the command line "
+            f"'FILE.py:{name}(higher_is_better=false)'."
+        )
+    return Metric(name, function)
+
+
 def _is_metric(value: Any) -> bool:
     return isinstance(value, Metric) or inspect.isfunction(value)
 
+
+_ERRORS = ("error", "loss", "cost", "deviance", "deviation", "distance", "divergence")
+"""What the names of metrics have of which less is usually better."""
 
 _OPTIONS: dict[str, Any] = {"higher_is_better": bool, "needs": str}
 

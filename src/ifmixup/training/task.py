@@ -38,6 +38,9 @@ _LOWER = frozenset(("nll", "brier", "ece", "mae", "rmse", "squared_error", "loss
 _FRACTIONS = frozenset(
     ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc", "average_precision", "ece")
 )
+SCORES = ("mcc", "brier", "r2", "spearman")
+"""The metrics without a unit that are not given in per cent."""
+
 IN_UNITS = ("mae", "rmse")
 """The metrics in the units of the target."""
 
