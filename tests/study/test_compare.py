@@ -606,7 +606,7 @@ def test_whole_numbers_that_are_taken_as_classes_are_said(tmp_path):
     path.write_text("\n".join(["smiles,rings", *rows]) + "\n")
     options = {"methods": "none", "folder": tmp_path / "out", "engine": Here(), **TINY}
     said = "The 3 whole numbers of the target are taken as classes. To predict the number: --task"
-    assert said in ifmixup.compare(str(path), **options).verdict()
+    assert said in ifmixup.compare(str(path), label="rings", **options).verdict()
 
 
 def test_workers_and_a_dataset_that_was_loaded(tmp_path, table):

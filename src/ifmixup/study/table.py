@@ -126,7 +126,7 @@ class TerminalTable:
         room = options.max_width - 2 * (len(self.head) - 1)
         least = self._widths(wrapped=True)
         if sum(least) <= room:
-            yield self._side_by_side(_shared(least, self._widths(wrapped=False), room))
+            yield self._side_by_side(self._lowest(least, self._widths(wrapped=False), room))
         else:
             yield self._stacked(options.max_width)
         if self.notes:
@@ -145,6 +145,21 @@ class TerminalTable:
             texts += [row.group[j] for row in self.rows if j < len(row.group)]
             widths.append(max(named, *map(cell_len, texts)))
         return widths
+
+    def _lowest(self, least: Sequence[int], wanted: Sequence[int], room: int) -> list[int]:
+        """Widths with which the table has the fewest lines: the first column, which is often the
+        widest, gets more or less of the room, and the others share the rest.
+        """
+        most = min(wanted[0], least[0] + room - sum(least))
+        return min(
+            (
+                _shared([first, *least[1:]], [first, *wanted[1:]], room)
+                for first in range(most, least[0] - 1, -1)
+            ),
+            key=lambda widths: sum(
+                max(_lines(row.cells[j], widths[j]) for j in (0, *self.wraps)) for row in self.rows
+            ),
+        )
 
     def _side_by_side(self, widths: Sequence[int]) -> RichTable:
         from rich.text import Text
@@ -235,14 +250,19 @@ def _shared(least: Sequence[int], wanted: Sequence[int], room: int) -> list[int]
     return widths
 
 
-def _packed(items: Iterable[str], width: int) -> list[str]:
+def _lines(text: str, width: int) -> int:
+    """How many lines a text takes whose words all fit into the width."""
+    return len(_packed(text.split(), width, gap=" "))
+
+
+def _packed(items: Iterable[str], width: int, gap: str = _GAP) -> list[str]:
     """Items in as few lines as they fit into; one that is longer has lines of its own."""
     from rich.cells import cell_len
 
     lines: list[str] = []
     for item in items:
-        if lines and cell_len(lines[-1]) + len(_GAP) + cell_len(item) <= width:
-            lines[-1] += _GAP + item
+        if lines and cell_len(lines[-1]) + len(gap) + cell_len(item) <= width:
+            lines[-1] += gap + item
         else:
             lines.append(item)
     return lines
