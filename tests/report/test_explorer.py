@@ -43,7 +43,7 @@ def test_a_slider_that_keys_can_move(section):
     assert html.count('class="plot"') == 3
     assert 'aria-live="polite"' in html
     assert "edge of A" in html
-    assert "not guaranteed for continuous features: run <code>ifmixup audit</code>" in html
+    assert "is not guaranteed: run <code>ifmixup audit</code>" in html
 
 
 def test_without_the_packages_that_draw(monkeypatch):

@@ -40,8 +40,9 @@ _INTRO = (
     "dummy node, where one graph has no node."
 )
 _PROVISO = (
-    "Both graphs can be recovered if the node features are linearly independent, as one-hot "
-    "features are. This is not guaranteed for continuous features: run "
+    "Both graphs can be recovered if the distinct feature rows are linearly independent, as rows "
+    "with one category per node are. With several categories per node or continuous features this "
+    "is not guaranteed: run "
 )
 _CAPTIONS = ("mixed: λA + (1 − λ)B", "recovered: the larger part", "recovered: the smaller part")
 
