@@ -26,6 +26,7 @@ CORE = (
     "tests/test_edges.py", "tests/test_values.py", "tests/test_tensor_files.py", "tests/nn",
     "tests/augment/test_ifmixup.py",
     "tests/augment/test_method.py", "tests/data/test_tu.py", "tests/data/test_pyg.py",
+    "tests/data/test_saved_graphs.py", "tests/training/test_checkpoint.py",
     "tests/training/test_packed.py", "tests/training/test_trainer.py",
     "tests/training/test_run_spec.py", "tests/training/test_mapped.py",
     "tests/training/test_compact.py", "tests/study/test_splits.py", "tests/study/test_store.py",

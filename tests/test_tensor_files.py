@@ -106,6 +106,18 @@ def test_the_commands_say_it_in_one_line(hostile, kind):
     assert all(line.startswith("ifmixup: ") and len(line) < 700 for line in lines)
 
 
+WHOLE = torch.arange(6.0).view(2, 3)
+DTYPES = [
+    "float64",
+    "float16",
+    "bfloat16",
+    "int64",
+    "int32",
+    "int16",
+    "int8",
+    "uint8",
+    "complex128",
+]
 VALUES = [
     torch.arange(6).view(2, 3).t(),
     torch.nn.Parameter(torch.ones(2, dtype=torch.bfloat16)),
@@ -113,6 +125,11 @@ VALUES = [
     {"text": "ü" * 300, 5: (1, 2.5, None, True, False, 10**30, -(2**40)), "set": {1, 2}},
     [(), [], {}, ("a",), ("a", 1), (1, 2, 3), (1, 2, 3, 4), torch.Size([1, 2])],
     [torch.ones(1)] * 2000,
+    [WHOLE, WHOLE[1:, ::2], WHOLE.t(), WHOLE[:0], WHOLE[0, 0], WHOLE[0].expand(3, 3)],
+    [torch.empty(0), torch.empty(3, 0, 2), torch.ones(()), torch.ones(2) > 0, WHOLE.bool()],
+    [WHOLE.to(getattr(torch, name)) for name in DTYPES],
+    (WHOLE * 1j).conj(),
+    torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3)).state_dict(),
 ]
 
 
@@ -120,6 +137,115 @@ VALUES = [
 def test_what_torch_saves_is_loaded(tmp_path, value):
     torch.save(value, tmp_path / "x.pt")
     assert repr(load_tensors(tmp_path / "x.pt")) == repr(value)
+
+
+def ask(kind=b"Float", count=b"K\x06", number=b"0", start=b"("):
+    """A storage, as torch.save asks for it; ``write`` gives it 4 bytes, ``stored`` 24."""
+    text = b"X\x07\0\0\0storagectorch\n" + kind + b"Storage\nX" + struct.pack("<I", len(number))
+    return start + text + number + b"X\x03\0\0\0cpu" + count + b"tQ"
+
+
+def tensor(offset=b"K\0", size=b"K\x02K\x03\x86", stride=b"K\x03K\x01\x86", storage=None):
+    arguments = b"(" + (storage or ask()) + offset + size + stride
+    return (
+        b"ctorch._utils\n_rebuild_tensor_v2\n" + arguments + b"\x89ccollections\nOrderedDict\n)RtR"
+    )
+
+
+MINUS = b"J\xff\xff\xff\xff"
+SIX = b"K\x06q\x07\x85q\x08q\x09"  # remembered alone and in a tuple
+OUTSIDE = {
+    "a storage with a number too many": (ask(count=b"K\x07"), "larger than its part"),
+    "a storage of larger numbers": (ask(b"Double", b"K\x04"), "larger than its part"),
+    "a storage without end": (ask(count=b"\x8a\x09" + b"\0" * 8 + b"\x01"), "larger than its part"),
+    "a storage of -1": (ask(count=MINUS), "larger than its part"),
+    "a count from the memo": (b"(K\x07q\x01]" + ask(count=b"h\x01") + b"t", "larger than its part"),
+    "a storage that is not there": (ask(number=b"1"), "larger than its part"),
+    "another part of the file": (ask(number=b"../data.pkl"), "larger than its part"),
+    "a count that is no number": (ask(count=b"]"), "torch.save does not write"),
+    "a storage twice": (ask(count=b"K\x01") + ask() + b"\x86", "two kinds or sizes"),
+    "a storage of two kinds": (ask() + ask(b"Byte") + b"\x86", "two kinds or sizes"),
+    "a storage that is called": (b"ctorch\nFloatStorage\nK\x06\x85R", "calls"),
+    "an id that is a list": (b"]K\x01aQ", "torch.save does not write"),
+    "a row too many": (tensor(size=b"K\x03K\x03\x86"), "larger than its storage"),
+    "one behind the end": (tensor(b"K\x01"), "larger than its storage"),
+    "no dimensions behind the end": (tensor(b"K\x06", b")", b")"), "larger than its storage"),
+    "a wide stride": (tensor(stride=b"K\x04K\x01\x86"), "larger than its storage"),
+    "an offset of -1": (tensor(MINUS), "torch.save does not write"),
+    "a stride of -1": (
+        tensor(b"K\x05", b"K\x02\x85", MINUS + b"\x85"),
+        "torch.save does not write",
+    ),
+    "a size of -1": (tensor(size=b"K\x02" + MINUS + b"\x86"), "torch.save does not write"),
+    "fewer strides": (tensor(stride=b"K\x01\x85"), "torch.save does not write"),
+    "a size that is a list": (tensor(size=b"](K\x02K\x03e"), "torch.save does not write"),
+    "a size of floats": (tensor(size=b"G" + b"\0" * 8 + b"\x85"), "torch.save does not write"),
+    "a size from the memo": (
+        b"(" + SIX + tensor(b"K\x01", b"h\x08", b"K\x01\x85") + b"t",
+        "larger than its storage",
+    ),
+    "an offset from the memo": (
+        b"(" + SIX + tensor(b"h\x07", b"K\x01\x85", b"K\x01\x85") + b"t",
+        "larger than its storage",
+    ),
+    "a function from the memo": (
+        b"(ctorch._utils\n_rebuild_tensor_v2\nq\x01]h\x01(" + ask() + b"h\x01" + SIX + b"tRt",
+        "torch.save does not write",
+    ),
+    "many dimensions": (tensor(size=b"(" + b"K\x01" * 65 + b"t"), "torch.save does not write"),
+    "many arguments": (b"ccollections\nOrderedDict\n(" + b"N" * 8 + b"tR", "it calls"),
+    "arguments in a list": (b"ctorch._utils\n_rebuild_tensor_v2\n]R", "calls"),
+    "other memory for a tensor": (
+        tensor() + b"(" + ask() + b"K\x00K\x09\x85K\x01\x85tb",
+        "it changes what",
+    ),
+    "other memory for a parameter": (
+        b"ctorch._utils\n_rebuild_parameter\n" + tensor() + b"\x89}\x87R}b",
+        "it changes what",
+    ),
+    "a number in a tensor": (tensor() + b"K\x00K\x01s", "it changes what"),
+    "numbers in a storage": (ask() + b"(K\x09K\x01u", "it changes what"),
+    "items of a list": (b"]K\x00K\x01s", "it changes what"),
+    "a state that is a tensor": (
+        b"ccollections\nOrderedDict\n)R" + tensor() + b"b",
+        "it changes what",
+    ),
+    "a dictionary of a tensor": (b"ccollections\nOrderedDict\n]" + tensor() + b"a\x85R", "reads"),
+    "a set of a tensor": (b"c__builtin__\nset\n" + tensor() + b"\x85R", "reads a tensor"),
+}
+
+
+def stored(path, content):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("x/data.pkl", b"\x80\x02" + content + b".")
+        archive.writestr("x/byteorder", "little")
+        archive.writestr("x/data/0", struct.pack("<6f", *range(6)))
+        archive.writestr("x/version", "3\n")
+    return path
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_a_tensor_outside_its_part_of_the_file(tmp_path, name):
+    content, message = OUTSIDE[name]
+    with pytest.raises(UnpicklingError, match=message):
+        load_tensors(stored(tmp_path / "x.pt", content))
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (tensor(), [[0, 1, 2], [3, 4, 5]]),
+        (tensor(b"K\x05", b")", b")"), 5),
+        (tensor(b"K\x05", b"K\x02\x85", b"K\0\x85"), [5, 5]),
+        (tensor(b"K\x01", b"K\x02K\x02\x86", b"K\x01K\x03\x86"), [[1, 4], [2, 5]]),
+        (tensor(size=b"K\0K\x09\x86"), []),
+        (b"}(" + SIX + tensor(b"K\0", b"h\x08", b"K\x01\x85") + b"u", {6: [0, 1, 2, 3, 4, 5]}),
+    ],
+)
+def test_a_tensor_inside_it(tmp_path, content, expected):
+    found = load_tensors(stored(tmp_path / "x.pt", content))
+    plain = {6: found[(6,)].tolist()} if isinstance(found, dict) else found.tolist()
+    assert plain == expected
 
 
 def test_other_forms_of_zip_are_refused(tmp_path):

@@ -125,11 +125,17 @@ def test_no_host_sync_and_no_device_with_node_weights(make, run, graphs):
 def test_compiles_to_one_graph_with_node_weights(make, run, graphs):
     torch.compiler.reset()
     model = make(readout="max", jk="sum")
+    other = copy.deepcopy(model)
     compiled = torch.compile(model, backend="eager", fullgraph=True, dynamic=True)
-    weight = torch.rand(5)
+    weight = torch.tensor([0.9, 0.3, 0.6, 0.2, 0.7])
     out = run(compiled, graphs, batch_size=2, node_weight=weight)
-    assert_close(out, run(model, graphs, batch_size=2, node_weight=weight), atol=1e-5, rtol=1e-5)
-    out.sum().backward()
+    expected = run(other, graphs, batch_size=2, node_weight=weight)
+    assert_close(out, expected, atol=1e-5, rtol=1e-5)
+    assert_close(model.state_dict(), other.state_dict(), atol=1e-5, rtol=1e-5)
+    (out**2).sum().backward()
+    (expected**2).sum().backward()
+    for one, two in zip(model.parameters(), other.parameters(), strict=True):
+        assert_close(one.grad, two.grad, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])

@@ -199,12 +199,13 @@ def _norms_of(module: nn.Module) -> list[BatchNorm]:
     long.
     """
     found: list[BatchNorm] = []
-    modules: list[nn.Module | None] = [module]
-    for each in modules:  # which grows on the way
+    waiting: list[nn.Module | None] = [module]
+    while waiting:  # no "for" through a list that grows: torch.compile of torch 2.6 stops early
+        each = waiting.pop()
         if isinstance(each, BatchNorm):
             found.append(each)
         elif each is not None:
-            modules += each._modules.values()
+            waiting += each._modules.values()
     return found
 
 
