@@ -70,6 +70,10 @@ class Reader(HTMLParser):
                 number, head = number + 1, row
             elif head is not None and len(row) == 1:
                 group = row[0]
+            elif head is not None and len(row) == len(head) - 1:  # a name without a method
+                found[number, group, row[0], ""] = dict(
+                    zip(head, [row[0], "", *row[1:]], strict=True)
+                )
             elif head is not None and len(row) == len(head):
                 found[number, group, row[0], row[1]] = dict(zip(head, row, strict=True))
         return found

@@ -117,7 +117,7 @@ def test_settings_versions_and_command_but_no_machines(studies):
     assert "batch_size" in html
     assert "that differ" in html
     assert "torch" in html
-    assert "ifmixup report &lt;b&gt;reproduced" in html
+    assert "<span>report</span> <span>&lt;b&gt;reproduced&lt;/b&gt;</span>" in html
     assert "<img" not in html
     assert not any(record.host and f">{record.host}<" in html for record in studies.records)
 

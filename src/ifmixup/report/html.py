@@ -90,7 +90,7 @@ def table(head: Sequence[Entry], groups: Iterable[Sequence[Sequence[Entry]]], ca
     """
     parts = [("thead", "th", [head]), *(("tbody", "td", rows) for rows in groups)]
     bodies = [
-        element(part, *(element("tr", *(_entry(e, kind) for e in row)) for row in rows))
+        element(part, *(element("tr", *(_entry(e, kind, len(row)) for e in row)) for row in rows))
         for part, kind, rows in parts
     ]
     inner = element("table", element("caption", caption, class_="quiet"), *bodies)
@@ -112,10 +112,10 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:60] or "unnamed"
 
 
-def _entry(entry: Entry, name: str) -> Html:
+def _entry(entry: Entry, name: str, in_row: int) -> Html:
     heading = name == "th" or "name" in entry.classes.split()
     scope = "col" if name == "th" else "row"
-    if name == "td" and entry.columns > 1:
+    if name == "td" and in_row == 1:  # the title of a group
         scope = "rowgroup"
     return element(
         "th" if heading else "td",

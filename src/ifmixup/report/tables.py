@@ -6,6 +6,7 @@ Texts are those of :mod:`ifmixup.paper.tables`. Machines are not named.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from ifmixup.data import NAMES
@@ -57,8 +58,7 @@ def answer(shown: ShownStudy, title: str = "") -> Html:
     """What a study found and what to do: a paragraph, and the command in a box of its own."""
     said, _, command = shown.comparison.answer().partition("\n")
     name = element("strong", f"{title}: ") if title else ""
-    code = element("pre", element("code", command)) if command else Html("")
-    return Html(element("p", name, said, class_="answer") + code)
+    return Html(element("p", name, said, class_="answer") + _command(command.strip()))
 
 
 def study_section(shown: ShownStudy, *, answered: bool = True) -> Section:
@@ -154,8 +154,7 @@ def origin(studies: Studies) -> Section:
         parts += [element("h3", title), element("details", summary, inner)]
     parts.append(notes(studies.notes))
     if studies.command:
-        code = element("pre", element("code", studies.command))
-        parts += [element("h3", "Made with"), code]
+        parts += [element("h3", "Made with"), _command(studies.command)]
     return Section("origin", "Origin of these numbers", parts)
 
 
@@ -170,6 +169,8 @@ def _study_table(shown: ShownStudy) -> Html:
         group = f"{guess.baseline.dataset}, {BASELINES}"
         title = Entry(group, "name dataset", columns=len(columns))
         row = [Entry(made.rows[i][j], _KINDS.get(made.head[j], "number")) for j in columns]
+        if names[:2] == ["model", "method"]:  # its name is long, and it has no method
+            row[:2] = [replace(row[0], columns=2)]
         groups.setdefault(group, [[title]]).append(row)
     for i, line in enumerate(found, start=len(shown.comparison.baselines)):
         group = f"{line.trial.dataset}, {line.trial.protocol}"
@@ -185,6 +186,12 @@ def _study_table(shown: ShownStudy) -> Html:
             row.append(Entry(made.rows[i][j].replace(" x ", " × "), classes, tint))
         groups.setdefault(group, [[title]]).append(row)
     return table(head, groups.values(), shown.title)
+
+
+def _command(text: str) -> Html:
+    """A command in a box of its own, whose lines break between words and not in ``--epochs``."""
+    words = Html(" ".join(element("span", word) for word in text.split(" ")))
+    return element("pre", element("code", words)) if text else Html("")
 
 
 def _summary_row(effect: Effect) -> list[Entry]:

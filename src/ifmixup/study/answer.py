@@ -206,7 +206,7 @@ def _power(rows: Sequence[Row], found: Comparison) -> list[str]:
         differences = [each.finding.difference for each in found.models]
     known = [each for each in differences if not math.isnan(each.detectable())]
     if any(each.pairs < LEAST_FOLDS for each in differences):
-        return [f"Fewer than {LEAST_FOLDS} runs cannot show a difference; increase --repeats."]
+        return [f"Fewer than {LEAST_FOLDS} runs cannot show a difference; more repeats can."]
     if not known or len({row.trial.dataset for row in rows}) > 1:
         return []
     row, unit = rows[0], difference_unit(rows[0].metric)
