@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -89,6 +90,7 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     model, method = resolve("model", options.model), resolve("method", options.method)
     changes = split_options(class_options, [model, method], vars(options))
     from ifmixup.study.choose_split import columns_of
+    from ifmixup.study.numbers import metric_text
     from ifmixup.training.checkpoint import load_checkpoint
     from ifmixup.training.edge_attributes import unread_note
     from ifmixup.training.fit import epoch_bar
@@ -96,7 +98,7 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
     from ifmixup.training.metric import resolve_metrics, shown
     from ifmixup.training.packed import pack
     from ifmixup.training.recommended import decided, starting_point
-    from ifmixup.training.task import is_ours, title_of
+    from ifmixup.training.task import is_fraction, is_ours, title_of
 
     console = PlainConsole()
     dataset = options.reading.load(options.source, options.root, columns=columns_of(options.split))
@@ -166,7 +168,10 @@ def train(options: TrainOptions, class_options: Sequence[str] = ()) -> int:
         part = f"fold {options.fold}" if options.fold is not None else "the test part"
         first, *others = shown(metrics, data.task)
         title = title_of(first)
-        texts = {name: f"{value:.3f}".replace("-", "−") for name, value in values.items()}
+        texts = {
+            name: metric_text(name, value, value) + " %" * (is_fraction(name) and isfinite(value))
+            for name, value in values.items()
+        }
         more = "".join(f", {title_of(name)} {texts[name]}" for name in others)
         console.print(
             f"{title[0].upper()}{title[1:]} on the {len(fold.test)} graphs of {part}: "
