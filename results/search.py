@@ -114,7 +114,10 @@ CASES = (
         base={"learning_rate": 0.0005, "hidden_channels": 128},
         more=({"learning_rate": 0.01}, {"hidden_channels": 64}, {"num_layers": 8}),
     ),
-    Case("IMDB-BINARY", 32, folds=2, epochs=80, like=("IMDB-MULTI",)),
+    Case("IMDB-BINARY", 32, folds=2, epochs=80),
+    # It took what IMDB-BINARY takes until the log-loss of GIN came out above 10: a sum over all
+    # layers and over the nodes of a dense graph gives logits of any size.
+    Case("IMDB-MULTI", 32, folds=3, epochs=80),
     Case("PROTEINS", 32, folds=2, epochs=80),
 )
 

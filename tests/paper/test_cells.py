@@ -13,6 +13,7 @@ from ifmixup.paper.cells import (
     held_out_table,
     log_loss,
     readings_table,
+    temperature_table,
 )
 from ifmixup.paper.experiments import WHOLE_NODES
 from ifmixup.paper.reproduce import Scale, plan
@@ -133,6 +134,7 @@ def test_held_out_table():
         return result((0.1, value), validation=(0.5, 0.6), chosen_nll=loss)
 
     records = list(records_of(study, measure).values())
+    assert temperature_table([Comparison(study, records)]) is None  # nothing was scaled
     assert held_out_table([Comparison(study, records[1:])]) is None  # a fold is not run yet
     made = held_out_table([Comparison(study, records)])
     assert list(made.head) == ["dataset", "GIN: accuracy, %", "Δ [95 %, Holm]", "log-loss"]
@@ -145,3 +147,25 @@ def test_held_out_table():
         "correction, 1 gains and 0 losses are significant in accuracy."
     )
     assert held_out_table([measured()]) is None  # nothing was held out
+
+
+def test_log_loss_after_temperature_scaling():
+    scale = Scale("tiny", repeats=1, folds=2, epochs=2, graphs=60)
+    variants = ["none", "ifmixup", WHOLE_NODES]
+    (study,) = plan(
+        ["gcn"], scale, datasets=["MUTAG"], variants=variants, protocols=["holdout"]
+    ).studies
+    names = {key: trial.name for trial in study.trials for keys in trial.keys for key in keys}
+    numbers = {"none": (2.0, 0.5), "ifmixup": (1.0, 0.625), WHOLE_NODES: (0.0, 0.0)}
+
+    def measure(spec, _):
+        last, scaled = numbers[names[spec.key]]
+        more = {"nll": last + spec.fold, "scaled_nll": scaled}
+        return result((0.5, 0.6), validation=(0.1, 0.7), **more)
+
+    records = list(records_of(study, measure).values())
+    made = temperature_table([Comparison(study, records)])
+    expected = ["MUTAG", "GCN", "2.500", "1.500", "0.500", "0.625"]  # means over both folds
+    assert [list(row) for row in made.rows] == [expected]
+    assert "lower with ifMixup in 0 of 1 cells" in made.notes[0]
+    assert temperature_table([Comparison(study, records[1:])]) is None
