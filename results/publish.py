@@ -140,7 +140,7 @@ def with_table(text: str, studies: Studies | None) -> str:
     if table is not None:
         answer, *notes = table.notes
         shown = f"**{answer}**\n\n{replace(table, notes=notes).markdown()}"
-    return f"{before}{BEGIN}\n{shown}\n{END}{after}"
+    return f"{before}{BEGIN}{shown}{END}{after}"
 
 
 def _write(records: Iterable[Record], path: Path) -> None:

@@ -115,9 +115,16 @@ CASES = (
         more=({"learning_rate": 0.01}, {"hidden_channels": 64}, {"num_layers": 8}),
     ),
     Case("IMDB-BINARY", 32, folds=2, epochs=80),
-    # It took what IMDB-BINARY takes until the log-loss of GIN came out above 10: a sum over all
-    # layers and over the nodes of a dense graph gives logits of any size.
-    Case("IMDB-MULTI", 32, folds=3, epochs=80),
+    # With a sum over the nodes, GIN's validation log-loss is above 10: dense graphs get logits of
+    # any size. The authors of GIN take the mean on social graphs, which mends it.
+    Case(
+        "IMDB-MULTI",
+        32,
+        folds=3,
+        epochs=80,
+        base={"readout": "mean"},
+        more=({"readout": "sum"},),
+    ),
     Case("PROTEINS", 32, folds=2, epochs=80),
 )
 

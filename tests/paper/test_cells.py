@@ -128,10 +128,10 @@ def test_held_out_table():
     ).studies
     names = {key: trial.name for trial in study.trials for keys in trial.keys for key in keys}
 
-    def measure(spec, _):
+    def measure(spec, _, times=1.0):
         value, loss = {"none": (0.8, 0.5), "ifmixup": (0.85, 0.4)}[names[spec.key]]
         value += (spec.fold - 2.5) / 1000
-        return result((0.1, value), validation=(0.5, 0.6), chosen_nll=loss)
+        return result((0.1, value), validation=(0.5, 0.6), chosen_nll=loss * times)
 
     records = list(records_of(study, measure).values())
     assert temperature_table([Comparison(study, records)]) is None  # nothing was scaled
@@ -142,10 +142,19 @@ def test_held_out_table():
     assert (dataset, accuracy, losses) == ("MUTAG", "80.0 → 85.0", "0.50 → 0.40")
     assert difference.startswith("+5.0")
     assert made.notes[0] == (
-        "On held-out graphs, ifMixup changes accuracy by +5.0 points on average, and log-loss is "
-        "lower with it in 1 of 1 pairs of dataset and model measured so far. After Holm's "
-        "correction, 1 gains and 0 losses are significant in accuracy."
+        "On held-out graphs, 1 gain and 0 losses in accuracy are significant (+5.0 points on "
+        "average over 1 pair of dataset and model so far), and log-loss is lower with ifMixup in 1 "
+        "of them."
     )
+    assert made.notes[1].startswith("Without → with ifMixup.")
+    assert "far too large" not in made.notes[1]
+    sure = [
+        replace(r, result=replace(r.result, metrics=r.result.metrics | {"scaled_nll": 0.625}))
+        for r in records_of(study, lambda *_: measure(*_, 14.0)).values()
+    ]
+    (_, said) = held_out_table([Comparison(study, sure)]).notes
+    assert "GIN's logits on MUTAG are far too large" in said
+    assert said.endswith("their log-loss is 0.62 → 0.62.")
     assert held_out_table([measured()]) is None  # nothing was held out
 
 

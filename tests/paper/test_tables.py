@@ -53,7 +53,7 @@ def test_the_first_columns_are_ours_beside_the_published():
         *("MUTAG", "ifmixup", "paper", "80.2 ± 1.6*", "87.9 ± 0.3", "−7.7")
     ]
     row = dict(zip(made.head, made.rows[1], strict=True))
-    assert row["to baseline [95 %, Holm]"].startswith("+10.2 [+")
+    assert row["to none [95 %, Holm]"].startswith("+10.2 [+")
     assert row["verdict"] == HELPS
     assert row["runs x epochs"] == "6 x 2"
     assert (1, 3) in made.bold

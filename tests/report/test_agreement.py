@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ifmixup.paper.tables import effects, score_title
+from ifmixup.paper.tables import difference_title, effects, score_title
 from ifmixup.report.charts import paired_dots
 from ifmixup.report.report import page, report, save_tables
 from ifmixup.report.studies import gather
@@ -143,7 +143,7 @@ def texts(row, found):
         **{title_of(metric): row.other_text(metric) for metric in found.beside},
         "last epoch": row.text(row.reading.last_mean),
         "runs x epochs": f"{row.reading.runs} × {row.trial.epochs}",
-        f"to baseline {INTERVAL}": row.difference_text(),
+        difference_title(found): row.difference_text(),
         "verdict": row.verdict or "",
         "chosen": row.chosen_text(),
     }
@@ -248,7 +248,7 @@ def check(study, records, folder):
     ):
         for name in (score, "last epoch", "verdict", "chosen"):
             assert in_report.get(name, "") == in_print.get(name, "")
-        interval = in_report.get(f"to baseline {INTERVAL}", "")
+        interval = in_report.get(difference_title(printed), "")
         assert interval == in_print.get(f"difference {INTERVAL}", "")
     check_answer(printed, shown.comparison)
 

@@ -62,6 +62,6 @@ def test_fractions_are_in_per_cent_and_errors_in_their_own_units():
 
 
 def test_a_difference_says_in_what_and_which_way_is_better():
-    assert difference_axis("accuracy", "none", True) == "points more than none"
-    assert difference_axis("roc_auc", "none", True) == "points of ROC-AUC more than none"
-    assert difference_axis("mae", "none", False) == "MAE more than none (lower is better)"
+    assert difference_axis("accuracy", "none", True) == "difference to none, points"
+    assert difference_axis("roc_auc", "none", True) == "difference to none, points of ROC-AUC"
+    assert difference_axis("mae", "none", False) == "difference to none, MAE (lower is better)"

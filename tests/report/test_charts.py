@@ -57,14 +57,14 @@ def test_a_dot_per_fold_and_the_difference_of_the_table(shown):
     (grid,) = paired_dots(gcn).grids
     panel = grid.panels[0]
     assert len(panel.rows) == 6
-    assert panel.x_label == "points more than none"
+    assert panel.x_label == "difference to none, points"
     dots, mean = panel.series[:2]
     rows = gcn.groups["MUTAG, holdout"]
     mine, base = rows["ifmixup"].reading.scores, rows["none"].reading.scores
     assert dots.x == pytest.approx([100 * (mine[fold] - base[fold]) for fold in sorted(mine)])
     assert mean.x == [100 * rows["ifmixup"].difference.mean]
     (several,) = paired_dots(shown("depth")).grids
-    assert several.panels[0].x_label == "points more than its baseline"
+    assert several.panels[0].x_label == "difference to its reference, points"
 
 
 def test_nothing_compared_has_no_dots(tmp_path):
@@ -81,7 +81,7 @@ def test_an_error_is_in_its_own_units(error_studies):
     dots, mean = panel.series
     assert dots.x == pytest.approx([-0.10, -0.09, -0.11, -0.10, -0.10])
     assert mean.x == pytest.approx([-0.10])
-    assert panel.x_label == "MAE more than none (lower is better)"
+    assert panel.x_label == "difference to none, MAE (lower is better)"
     labels = [panel.y_label for panel in learning_curves(own).grids[0].panels]
     assert labels == ["training loss", "test MAE", "test loss"]
     labels = [panel.x_label for panel in calibration(own).grids[0].panels]

@@ -178,7 +178,7 @@ def test_comparisons_that_can_show_different_things_have_a_range():
     assert re.search(
         r"difference of [\d.]+ to [\d.]+ points, depending on the comparison, is", said
     )
-    assert "to detect 1 point in each of them takes" in said
+    assert "to detect 1 point in each of them you need" in said
 
 
 def test_an_error_that_is_lower_is_said_in_words():
@@ -222,9 +222,7 @@ def test_what_these_data_can_show():
     assert f"With 10 runs per trial, a difference of {smallest:.1f} points is detected" in (
         study.answer()
     )
-    assert (
-        "to detect 1 point takes more graphs, not more repeats" in found(HELPED, small=3).answer()
-    )
+    assert "to detect 1 point you need more graphs" in found(HELPED, small=3).answer()
     assert "which is less than 1 point" in found(HELPED, small=0.1).answer()
     one = replace(found(HELPED, small=0.9).study, margin=1.4)
     some = Comparison(one, found(HELPED, small=0.9).runs).answer()
@@ -339,7 +337,7 @@ def test_from_python_it_is_a_line_of_python():
 
 def test_several_datasets_are_counted():
     said = found(HELPED, datasets=("A", "B")).answer()
-    assert said.startswith("gin ifmixup against gin none on 2 datasets: helps on 2.")
+    assert said.startswith("gin ifmixup against gin none: helps on 2 of 2 datasets.")
     assert "Train it" not in said
 
 

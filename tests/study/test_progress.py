@@ -182,6 +182,6 @@ def test_how_far_the_fits_of_methods_are(clock):
         for found in (first, second):
             progress.finished(found)
     lines = file.getvalue().splitlines()
-    assert lines[1] == "0/2 runs done, 2 running (fitting the method: 25%)"
-    assert lines[2] == "0/2 runs done, 2 running (fitting the method: 50%)"
-    assert lines[3].startswith("0/2 runs done, 2 running (fitting the method: 10%), ")
+    assert lines[1] == "0/2 runs done, 2 running (fitting the method: 25 %)"
+    assert lines[2] == "0/2 runs done, 2 running (fitting the method: 50 %)"
+    assert lines[3].startswith("0/2 runs done, 2 running (fitting the method: 10 %), ")

@@ -58,7 +58,7 @@ def test_models_that_cannot_read_bonds_say_so(molecules):
 
 def test_molecules_have_settings_of_their_own(molecules):
     assert kind_of(molecules) == "molecules"
-    assert kind_of(replace(molecules, task="values")) == "values of molecules"
+    assert kind_of(replace(molecules, task="values")) == "regression on molecules"
     found = starting_point(molecules, resolve("model", "gin"), resolve("method", "ifmixup"))
     assert found.origin == "recommended for molecules and GIN"
     assert found.settings.epochs < Settings().epochs

@@ -262,7 +262,7 @@ def test_the_bar_without_graphs_to_evaluate(mutag, capsys):
 def test_the_bar_shows_how_far_the_fit_is(mutag, capsys):
     with epoch_bar(3) as told:
         told["each_fit"](0.42)
-    assert "fitting the method: 42%" in capsys.readouterr().err
+    assert "fitting the method: 42 %" in capsys.readouterr().err
 
 
 def test_a_fit_is_told_as_it_goes_on(mutag):

@@ -94,7 +94,7 @@ def test_text_names_a_function_or_a_metric_with_options_and_a_name(tmp_path):
     (found,) = resolve_metrics(f"{file}:cost(higher_is_better=false)", TWO)
     assert (found.name, found.target, foreign(found)) == ("cost", "costs.py:cost", True)
     assert dict(found.options) == {"higher_is_better": False, "needs": "pred"}
-    with pytest.raises(InputError, match=r"'cost' sounds as if less were.*higher_is_better=false"):
+    with pytest.raises(InputError, match=r"Is a higher cost better.*higher_is_better=false"):
         resolve_metrics(f"{file}:cost", TWO)
     both = "needs=proba,higher_is_better=true"
     (other,) = resolve_metrics(f"sure={file}:cost({both})", TWO)

@@ -88,10 +88,10 @@ class ManifoldMixup(PairMethod):
 
     Args:
         num_classes: The number of classes C; None where ``y`` is float rows already.
-        alpha: λ ~ Beta(alpha, beta).
-        beta: See ``alpha``.
+        alpha: First parameter of λ ~ Beta(alpha, beta).
+        beta: Second parameter of Beta(alpha, beta).
         p: The probability that a graph is mixed.
-        ratio: ``"batch"`` draws one λ per batch, ``"pair"`` one per pair.
+        ratio: Draw one λ per pair or per batch: ``"pair"`` or ``"batch"``.
         layers: The layers to draw from: numbers from 0, and −1 for READOUT; None: all of them.
         node_weight: Whether the model is given the node weights.
         drop: Names of attributes to leave out.

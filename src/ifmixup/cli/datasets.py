@@ -1,4 +1,4 @@
-"""``ifmixup datasets``: the statistics of a source, or of the paper's datasets that are here."""
+"""``ifmixup datasets``: the statistics of a source, or of the paper's datasets that are found."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -18,6 +18,7 @@ from ifmixup.study.table import Table
 
 _TABLES = ("gcn", "gin")
 _NEAR = 0.01  # a point
+_FAR_TOO_SURE = 5.0  # a log-loss that only wrong and very large logits give
 _PROTOCOLS = ("paper", "last", "holdout")
 
 
@@ -157,7 +158,24 @@ def held_out_table(comparisons: Sequence[Comparison]) -> Table | None:
         for dataset in NAMES
         if any(dataset in mine for mine in found.values())
     ]
-    return Table(head, rows, names=1, notes=[_answer(every)])
+    return Table(head, rows, names=1, notes=[_answer(every), _about(found)])
+
+
+def _about(found: Mapping[str, Mapping[str, tuple[Row, Row]]]) -> str:
+    """How to read the table, and which of its log-losses are of logits that are far too large."""
+    said = [
+        "Without → with ifMixup. Δ: difference in points and its interval, widened for all "
+        "comparisons of the table."
+    ]
+    for model, mine in found.items():
+        for dataset, pair in mine.items():
+            if max(row.mean_of("nll") for row in pair) > _FAR_TOO_SURE:
+                after = " → ".join(f"{_last(row, 'scaled_nll'):.2f}" for row in pair)
+                said.append(
+                    f"{model.upper()}'s logits on {dataset} are far too large: divided by a "
+                    f"temperature that fits the validation graphs, their log-loss is {after}."
+                )
+    return " ".join(said)
 
 
 def temperature_table(comparisons: Sequence[Comparison]) -> Table | None:
@@ -213,13 +231,22 @@ def _answer(pairs: Sequence[tuple[Row, Row]]) -> str:
     change = fmean(with_.reading.mean - none.reading.mean for none, with_ in pairs)
     helps, hurts = (sum(with_.verdict == what for _, with_ in pairs) for what in (HELPS, HURTS))
     lower = sum(with_.mean_of("nll") < none.mean_of("nll") for none, with_ in pairs)
-    significant = f"{helps} gains and {hurts} losses are" if helps or hurts else "no change is"
-    so_far = " measured so far" if len(pairs) < len(_TABLES) * len(NAMES) else ""
+    gains, losses = (_counted(*each) for each in ((helps, "gain"), (hurts, "loss")))
+    significant = "no change in accuracy is significant"
+    if helps or hurts:
+        significant = f"{gains} and {losses} in accuracy are significant"
+    so_far = " so far" if len(pairs) < len(_TABLES) * len(NAMES) else ""
     return (
-        f"On held-out graphs, ifMixup changes accuracy by {percent(change, sign=True)} points on "
-        f"average, and log-loss is lower with it in {lower} of {len(pairs)} pairs of dataset and "
-        f"model{so_far}. After Holm's correction, {significant} significant in accuracy."
+        f"On held-out graphs, {significant} ({percent(change, sign=True)} points on average over "
+        f"{_counted(len(pairs), 'pair')} of dataset and model{so_far}), and log-loss is lower with "
+        f"ifMixup in {lower} of them."
     )
+
+
+def _counted(number: int, name: str) -> str:
+    """``1 gain``, ``2 losses``."""
+    more = "es" if name.endswith("s") else "s"
+    return f"{number} {name}{more * (number != 1)}"
 
 
 def log_loss(row: Row, part: str = "test") -> float:

@@ -21,6 +21,7 @@ from ifmixup.study.table import Table, TerminalRow, TerminalTable
 from ifmixup.training.task import is_fraction, title_of
 
 NOT_RUN = "not run"
+_DIFFERENCE = "difference to"  # a column, until its title is known
 _NAMES = ("dataset", "model", "method", "protocol")
 _MODELS = ("gcn", "gin")  # of the main table
 _MAIN_HEAD = (
@@ -80,7 +81,7 @@ def study_table(comparison: Comparison) -> Table:
     head += ["published", "difference"] * any(line.published for line in found)
     head += [title_of(metric) for metric in _beside(comparison)]
     head += ["last epoch"]
-    head += [f"to baseline {INTERVAL}", "verdict"] * compared
+    head += [_DIFFERENCE, "verdict"] * compared
     head += ["chosen"] * any(line.row and line.row.chosen_text() for line in found)
     head += ["runs x epochs"]
     texts = [_guess_texts(guess, comparison) for guess in comparison.baselines]
@@ -94,8 +95,9 @@ def study_table(comparison: Comparison) -> Table:
         (before + i, len(names)) for i, line in enumerate(found) if first.get(id(line.row)) in best
     }
     starts = {i for i in range(1, len(found)) if found[i].trial.data != found[i - 1].trial.data}
+    title = difference_title(comparison)
     return Table(
-        head,
+        [title if name == _DIFFERENCE else name for name in head],
         rows,
         names=len(names),
         title=study.title,
@@ -104,6 +106,11 @@ def study_table(comparison: Comparison) -> Table:
         rules={before + i for i in ({0} if before else set()) | starts},
         prose=("verdict", "chosen"),
     )
+
+
+def difference_title(comparison: Comparison) -> str:
+    """The head of the column of differences: to ``none``, or to what else is compared with."""
+    return f"to {comparison.reference} {INTERVAL}"
 
 
 def study_latex(comparison: Comparison, title: str) -> str:
@@ -262,7 +269,7 @@ def _texts(line: Line, comparison: Comparison) -> dict[str, str]:
         score: row.score_text(over_repeats=score == "ours"),
         **{title_of(metric): row.other_text(metric) for metric in _beside(comparison)},
         "last epoch": row.text(row.reading.last_mean),
-        f"to baseline {INTERVAL}": row.difference_text(),
+        _DIFFERENCE: row.difference_text(),
         "verdict": row.verdict or "",
         "chosen": row.chosen_text(),
         "runs x epochs": f"{row.reading.runs} x {trial.epochs}",
@@ -278,7 +285,7 @@ def _guess_texts(guess: BaselineRow, comparison: Comparison) -> dict[str, str]:
         "variant": guess.name,
         score_title(comparison): guess.score_text(),
         **{title_of(metric): guess.other_text(metric) for metric in _beside(comparison)},
-        f"to baseline {INTERVAL}": "",
+        _DIFFERENCE: "",
         "runs x epochs": "",
     }
 

@@ -98,4 +98,4 @@ def axis(metric: str) -> str:
 def difference_axis(metric: str, other: str, higher: bool) -> str:
     """The label of an axis of differences to ``other``."""
     way = "" if higher else " (lower is better)"
-    return f"{difference_unit(metric)} more than {other}{way}"
+    return f"difference to {other}, {difference_unit(metric)}{way}"

@@ -101,7 +101,7 @@ def paired_dots(shown: ShownStudy) -> Section | None:
             bases[shown.label(base.trial)] = None
             series += _differences(label, number, row, base, colours(rows)[label])
         if series:
-            other = next(iter(bases)) if len(bases) == 1 else "its baseline"
+            other = next(iter(bases)) if len(bases) == 1 else "its reference"
             label = difference_axis(shown.metric, other, row.reading.higher)
             panels.append(Panel(title, series, label, rows=list(compared), zero=True))
     about = (

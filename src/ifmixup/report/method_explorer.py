@@ -103,7 +103,7 @@ def _state(found: Provenance, features: Features, pair: tuple[Data, Data]) -> di
         },
     }
     assert found.y is not None
-    share = f"The label: {found.y[0]:.0%} of A's, {found.y[1]:.0%} of B's."
+    share = f"The label: {100 * found.y[0]:.0f} % of A's, {100 * found.y[1]:.0f} % of B's."
     text = f"{str(found).partition('; label')[0]}. {share}"
     return {
         "data": [*_lines(positions, found.edges), nodes],

@@ -228,11 +228,11 @@ def _power(rows: Sequence[Row], found: Comparison) -> list[str]:
     repeats = hardest.repeats_for(margin.size, folds)
     if repeats is None:
         return [
-            f"{said}; to detect {margin.name}{everywhere} takes more graphs, not more repeats, "
-            f"which use the same graphs again."
+            f"{said}; to detect {margin.name}{everywhere} you need more graphs: repeats use the "
+            f"same graphs again."
         ]
     return [
-        f"{said}; to detect {margin.name}{everywhere} takes about {repeats} repeats "
+        f"{said}; to detect {margin.name}{everywhere} you need about {repeats} repeats "
         f"(--repeats {repeats})."
     ]
 
@@ -268,8 +268,9 @@ def _over_datasets(rows: Sequence[Row]) -> list[str]:
             groups.setdefault((row.trial.name, row.trial.against), []).append(row)
     said = []
     for (name, against), mine in groups.items():
-        counts = ", ".join(f"{verdict} on {count}" for verdict, count in _counted(mine).items())
-        said.append(f"{name} against {against} on {len(mine)} datasets: {counts}.")
+        short = ((verdict.partition(":")[0], count) for verdict, count in _counted(mine).items())
+        counts = ", ".join(f"{verdict} on {count}" for verdict, count in short)
+        said.append(f"{name} against {against}: {counts} of {len(mine)} datasets.")
     return said or [f"{len(rows)} trials on several datasets; nothing is compared."]
 
 

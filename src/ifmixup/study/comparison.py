@@ -190,6 +190,15 @@ class Comparison:
         table = f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
         return f"<div style='overflow-x:auto'>{table}</div><p>{html.escape(said)}</p>{code}{notes}"
 
+    @property
+    def reference(self) -> str:
+        """What differences are to: the method, such as ``none``, or ``reference`` if trials are
+        compared with several.
+        """
+        bases = [self.study.against(row.trial) for row in self.rows]
+        methods = {base.method for base in bases if base is not None}
+        return printable(methods.pop()) if len(methods) == 1 else "reference"
+
     def rich_table(self) -> TerminalTable:
         """A table for a terminal of any width.
 
@@ -208,10 +217,7 @@ class Comparison:
         head += ["last\nepoch"]
         first_text = len(head)
         if compared:
-            bases = [self.study.against(row.trial) for row in self.rows]
-            methods = {base.method for base in bases if base is not None}
-            other = methods.pop() if len(methods) == 1 else "baseline"
-            head += [f"difference to\n{printable(other)} {INTERVAL}", "verdict"]
+            head += [f"difference to\n{self.reference} {INTERVAL}", "verdict"]
         head += ["chosen"] * searched
         rows = []
         bold = in_bold(self.baselines, self.rows) if several else set()

@@ -153,7 +153,7 @@ class Progress(Watcher):
             self._say(f"{told}; {means}" if means else told)
 
     def _counts(self) -> str:
-        shares = ", ".join(f"{share:.0%}" for share in self._fitting.values())
+        shares = ", ".join(f"{100 * share:.0f} %" for share in self._fitting.values())
         fitting = f" (fitting the method: {shares})" if shares else ""
         under_way = f", {len(self._running)} running{fitting}" if self._running else ""
         failed = f", {self.failed} failed" if self.failed else ""

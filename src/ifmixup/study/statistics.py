@@ -164,7 +164,7 @@ def paired_difference(
 
 
 def signed_rank(differences: Sequence[float]) -> float:
-    """The p-value of Wilcoxon's signed-rank test of mean differences, one a dataset.
+    """The p-value of Wilcoxon's signed-rank test of mean differences, one per dataset.
 
     Where no single dataset can tell, several that point the same way may: the test of two methods
     over many datasets that `Demšar <https://jmlr.org/papers/v7/demsar06a.html>`_ recommends. It

@@ -234,6 +234,6 @@ def epoch_bar(epochs: int) -> Iterator[Told]:
             progress.update(task, completed=trainer.epoch, figures=text)
 
         def show_fit(share: float) -> None:
-            progress.update(task, figures=f"fitting the method: {share:.0%}")
+            progress.update(task, figures=f"fitting the method: {100 * share:.0f} %")
 
         yield {"each_epoch": show, "each_fit": show_fit}

@@ -41,7 +41,7 @@ def is_papers(data: PackedDataset) -> bool:
 
 def kind_of(data: PackedDataset) -> str | None:
     """``"molecules"`` for graphs with the standard features of atoms and bonds, and where numbers
-    are predicted ``"values of molecules"``; else None.
+    are predicted ``"regression on molecules"``; else None.
     """
     columns = {
         level: [str(column.get("name")) for column in (data.encoder or {}).get(level) or ()]
@@ -50,4 +50,4 @@ def kind_of(data: PackedDataset) -> str | None:
     known = {"nodes": list(ATOM_COLUMNS), "edges": list(BOND_COLUMNS)}
     if columns != known or data.edge_dim is None:
         return None
-    return "values of molecules" if data.task == "values" else "molecules"
+    return "regression on molecules" if data.task == "values" else "molecules"

@@ -262,9 +262,9 @@ def _plain(function: Callable[[Any, Any], float], *, asks: bool = True) -> Metri
         )
     if asks and any(word in name.lower() for word in _ERRORS):
         raise InputError(
-            f"More of a function counts as better, but {name!r} sounds as if less were. Say which: "
-            f"ifmixup.Metric({name!r}, {name}, higher_is_better=False), or on the command line "
-            f"'FILE.py:{name}(higher_is_better=false)'."
+            f"Is a higher {name} better? By default it is, but the name suggests otherwise. Say "
+            f"which: ifmixup.Metric({name!r}, {name}, higher_is_better=False), or on the command "
+            f"line 'FILE.py:{name}(higher_is_better=false)'."
         )
     return Metric(name, function)
 
