@@ -58,10 +58,9 @@ def _of_studies(name: str) -> Callable[[Sequence[Comparison]], Iterable[Table | 
 PARTS = (
     Part(
         "Does the existence of nodes matter?",
-        "ifMixup interpolates edges, features and labels. The paper does not say whether a node "
-        "that only one graph of a pair has counts as a whole node in READOUT and in batch norm "
-        f"(`{WHOLE_NODES}`) or by its share (`ifmixup`, with node weights). The default was chosen "
-        "on validation graphs, before any test number was read.",
+        "If only one graph of a pair has a node, does the mixture count it fully in READOUT and in "
+        f"batch norm (`{WHOLE_NODES}`), or by its weight (`ifmixup`)? The paper does not say. The "
+        "default was chosen on validation graphs, before any test number was read.",
         "python results/run.py A",
         lambda found: [readings_table(found)],
     ),
