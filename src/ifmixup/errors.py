@@ -52,6 +52,10 @@ class MissingExtraError(IfmixupError, ImportError):
     """An optional package is not installed; the message names the extra to install."""
 
 
+class CacheWarning(UserWarning):
+    """What was computed cannot be kept, or what was kept cannot be used: it is computed again."""
+
+
 def import_extra(module: str, extra: str) -> ModuleType:
     """Import an optional ``module``, or say which extra of ifmixup brings it."""
     try:

@@ -270,6 +270,13 @@ class TestErrors:
         with pytest.raises(InputError, match="not one class per graph"):
             GMixup().fit(fold)
 
+    def test_graphs_that_are_too_large(self):
+        large = [
+            Data(x=torch.ones(6_000, 1), edge_index=torch.empty(2, 0).long(), y=y) for y in (0, 1)
+        ]
+        with pytest.raises(InputError, match=r"6,000 x 6,000 .* at most 4,096 nodes"):
+            GMixup(2).fit(large)
+
     @pytest.mark.parametrize(
         ("options", "message"),
         [

@@ -259,14 +259,15 @@ def test_no_tensor_is_made_on_the_default_device(cls, example):
 
 
 @everyone
-def test_float_labels_need_no_number_of_classes(cls, example):
-    example.y = torch.rand(3, 2)
+@pytest.mark.parametrize("shape", [(3, 2), (3,)])
+def test_float_labels_need_no_number_of_classes(cls, shape, example):
+    example.y = torch.rand(shape)
     method = cls()
     if cls in ONLY_CLASSES:
         with pytest.raises(InputError, match="class"):
             method.fit(example.to_data_list())
     else:
-        assert method.fit(example.to_data_list())(example).y.shape == (3, 2)
+        assert method.fit(example.to_data_list())(example).y.shape == shape
 
 
 @everyone

@@ -240,6 +240,15 @@ class TestFitting:
             del graph.y
         assert SMixup(**TINY).fit(data)(Batch.from_data_list(data)).get("y") is None
 
+    def test_graphs_that_are_too_large_are_refused_before_anything_is_computed(self, monkeypatch):
+        monkeypatch.setattr("ifmixup.augment.s_mixup.LARGEST_GRAPH", 5)
+        method = SMixup(2, **TINY)
+        with pytest.raises(InputError, match=r"at most 5 nodes; got one of 6\. Use another"):
+            method.fit(self.data(6))
+        method.fit(self.data(2))
+        with pytest.raises(InputError, match="got one of 6"):
+            method(Batch.from_data_list(self.data(6)))
+
     def test_it_has_to_be_fitted(self):
         batch = Batch.from_data_list(self.data(4))
         with pytest.raises(InputError, match=r"no matching network yet.*method\.fit\(train_data"):

@@ -26,6 +26,7 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
+from ifmixup.errors import CacheWarning
 from ifmixup.graphs import Graphs
 from ifmixup.safe_io import atomically, cache_folder
 from ifmixup.tensor_files import load_tensors
@@ -207,6 +208,7 @@ def _write(path: Path, found: dict[str, Tensor]) -> None:
             f"The cache folder {path.parent} cannot be written to: {reason}. Training continues, "
             f"but the next one has to compute this again. Set the environment variable {VARIABLE} "
             f"to another folder, or to {OFF}.",
+            CacheWarning,
             stacklevel=2,
         )
 
@@ -239,5 +241,6 @@ def _warn(path: Path, reason: str) -> None:
     warnings.warn(
         f"The file {path} of the cache ({VARIABLE}) cannot be used: {reason}. It will be "
         f"recomputed.",
+        CacheWarning,
         stacklevel=2,
     )

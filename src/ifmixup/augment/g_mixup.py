@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,8 @@ from ifmixup.edges import edge_keys, edges_of_keys
 from ifmixup.errors import InputError
 from ifmixup.graphs import Graphs, concatenate, is_one_hot, pointers, select, split
 from ifmixup.mixing import check_mixable
+
+MOST_ENTRIES = 2**25  # of all graphons: 270 MB in double precision, a few times
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,13 @@ class GMixup(Method):
             )
         device, group, classes = graphs.node_ptr.device, y.argmax(1).cpu(), y.size(1)
         size = max(1, int(np.median(graphs.node_counts.cpu().numpy())))
+        if classes * size**2 > MOST_ENTRIES:
+            raise InputError(
+                f"g_mixup estimates a matrix of {size:,} x {size:,} for each of {classes} classes "
+                f"({size:,} nodes are the median), which is too large: at most "
+                f"{math.isqrt(MOST_ENTRIES // classes):,} nodes. Use another method, such as "
+                f"ifmixup."
+            )
         rank, matrix = align(graphs, size, group, classes)
         of_node, of_edge = group[graphs.node_graph.cpu()], group[graphs.edge_graph.cpu()]
         present = torch.bincount(group, minlength=classes)

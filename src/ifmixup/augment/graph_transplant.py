@@ -74,14 +74,16 @@ class GraphTransplant(Method):
     the method, all nodes are equally salient.
 
     What the paper leaves open, and our choice: a node that lost several edges is joined as many
-    times where both sides lost equally many; otherwise the smaller side's lost edges are used again
-    in turn. The same two nodes are joined once, so a new edge may be missing. Nothing is
-    joined where one side lost no edge. A new edge has the attributes of the destination's lost
-    edge. Shares of anchors and of the last hop are rounded down, to at least one node. New edges
-    have both directions. In the published code every hop is taken in part, counted over the whole
-    batch; nodes that lost edges are equally likely, however many they lost; and gradients are
-    clipped at a norm of 2, which is left to the training. The paper's variant that predicts the new
-    edges is not implemented.
+    times where both sides lost equally many; otherwise each node of the larger side is joined once
+    before one is joined again, and the smaller side's lost edges are used again in turn. The same
+    two nodes are joined once, so new edges are missing where few nodes lost many edges, as in dense
+    graphs. Nothing is joined where one side lost no edge. A part may be the whole graph where all
+    nodes are within a few hops: the mixture is then a part of the source, with its label. A new
+    edge has the attributes of the destination's lost edge. Shares of anchors and of the last hop
+    are rounded down, to at least one node. New edges have both directions. In the published code
+    every hop is taken in part, counted over the whole batch; nodes that lost edges are equally
+    likely, however many they lost; and gradients are clipped at a norm of 2, which is left to the
+    training. The paper's variant that predicts the new edges is not implemented.
 
     Args:
         num_classes: Number of classes C; None if ``y`` is float rows already.
@@ -248,7 +250,7 @@ def _joined(
     for mask, seed in zip(lost, seeds, strict=True):
         row = mask.nonzero().view(-1)
         graph = graphs.edge_graph[row]
-        rows.append(row[order_in_graphs(graph, _random_keys(seed, row.numel(), row.device))])
+        rows.append(row[order_in_graphs(graph, _rounds(source[row], seed))])
         counts.append(torch.bincount(graph, minlength=graphs.num_graphs))
         starts.append(pointers(counts[-1])[:-1])
     ours, theirs = counts[0], counts[1][partner]
@@ -256,6 +258,9 @@ def _joined(
     number, graph, _ = ranges(torch.zeros_like(wanted), wanted)
     row = rows[0][starts[0][graph] + number % ours[graph]]
     end = source[rows[1][starts[1][partner][graph] + number % theirs[graph]]]
+    # The edges of each of our nodes stand together, and meet each of their nodes before one comes
+    # again: so few pairs are drawn twice.
+    row = row[order_in_graphs(graph, _of_nodes(seeds[0], source[row]))]
     join = torch.stack([source[row], end])
     # The same two nodes are joined once.
     key, order = (join[0] * graphs.num_nodes + join[1]).sort(stable=True)
@@ -263,6 +268,26 @@ def _joined(
     first[1:] = key[1:] != key[:-1]
     once = order[first]
     return join[:, once], row[once]
+
+
+def _rounds(node: Tensor, seed: int) -> Tensor:
+    """Keys that sort items so that each ``node`` ``[K]`` comes once, in random order, before any
+    comes again.
+    """
+    by_node = node.argsort(stable=True)
+    grouped = node[by_node]
+    index = torch.arange(node.numel(), device=node.device)
+    new = torch.ones_like(grouped, dtype=torch.bool)
+    new[1:] = grouped[1:] != grouped[:-1]
+    start = torch.where(new, index, 0).cummax(0).values
+    before = torch.empty_like(index)
+    before[by_node] = index - start  # how often the node came before
+    return (before.clamp(max=2**16 - 1) << 16) | (_of_nodes(seed, node) >> 16)
+
+
+def _of_nodes(seed: int, node: Tensor) -> Tensor:
+    """A pseudo-random integer from 0 to 2³² − 1 for each node, the same where it is the same."""
+    return hash_integers(seed, node) & (2**32 - 1)
 
 
 def _random_keys(seed: int, count: int, device: torch.device) -> Tensor:

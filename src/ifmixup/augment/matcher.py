@@ -283,7 +283,7 @@ def _triplets(rows: Tensor, generator: torch.Generator) -> Tensor:
         found = torch.stack([anchor, near, by_class[number]], 1)
         return found[own < len(rows)]
     one, other = (draw * len(rows)).long()
-    known = rows.double().flatten(1).nan_to_num()
+    known = rows.double().view(len(rows), -1).nan_to_num()  # values may be [B] or [B, T]
     to_one, to_other = ((known[anchor] - known[each]).norm(dim=1) for each in (one, other))
     swap = to_other < to_one
     near, far = torch.where(swap, other, one), torch.where(swap, one, other)

@@ -20,6 +20,8 @@ from ifmixup.errors import InputError
 from ifmixup.graphs import Graphs, edge_pointers, ranges, take_edges
 from ifmixup.mixing import check_mixable, check_ratios
 
+LARGEST_GRAPH = 6_000  # nodes: an assignment of two such graphs takes 290 MB in double precision
+
 
 @METHODS.register("s_mixup")
 class SMixup(PairMethod):
@@ -59,7 +61,7 @@ class SMixup(PairMethod):
         p: Probability that a graph is mixed; the others stay as they are.
         ratio: Draw one λ per pair or per batch: ``"pair"`` or ``"batch"``.
         temperature: Temperature τ of the softmax.
-        threshold: Smallest weight of an edge.
+        threshold: Smallest weight of an edge; choose a smaller one for edges of small weight.
         matcher_channels: Number of channels of the matching network.
         matcher_layers: Number of layers of the matching network.
         matcher_epochs: Number of training epochs of the matching network.
@@ -105,6 +107,7 @@ class SMixup(PairMethod):
 
     def fit(self, graphs: Any, *, seed: int = 0) -> Any:
         """Train the matching network on the training graphs."""
+        _check_size(graphs)
         size = {"hidden_channels": self.matcher_channels, "num_layers": self.matcher_layers}
         epochs = self.matcher_epochs
         matcher = Matcher.seeded(graphs.nodes["x"].size(1), **size, seed=seed)
@@ -139,6 +142,7 @@ class SMixup(PairMethod):
                 "SMixup has no matching network yet. Train it on the training graphs first: "
                 "method.fit(train_dataset)."
             )
+        _check_size(graphs)
         x = graphs.nodes["x"]
         nodes = {name: torch.empty_like(value) for name, value in graphs.nodes.items()}
         found = []
@@ -173,6 +177,17 @@ class SMixup(PairMethod):
     def _prepare(self, graphs: Graphs) -> Graphs:
         """Graphs that can be mixed: each edge once, labels as rows."""
         return check_mixable(graphs, self.drop, self.num_classes)
+
+
+def _check_size(graphs: Graphs) -> None:
+    """Every node of a graph is compared with every node of its partner: not with 6,000 nodes."""
+    largest = int(graphs.node_counts.max()) if graphs.num_graphs else 0
+    if largest > LARGEST_GRAPH:
+        raise InputError(
+            f"s_mixup compares every node of a graph with every node of its partner, and takes "
+            f"graphs of at most {LARGEST_GRAPH:,} nodes; got one of {largest:,}. Use another "
+            f"method, such as ifmixup."
+        )
 
 
 def soft_assignment(h: Tensor, pairs: Pairs, temperature: float) -> Tensor:

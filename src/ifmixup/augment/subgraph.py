@@ -17,7 +17,7 @@ class Subgraph(Method):
 
     From `GraphCL <https://arxiv.org/abs/2010.13902>`_. Of n nodes, ⌈``keep_ratio`` · n⌉ are kept.
     The walk starts at a random node. Each next node is drawn from all neighbours of those visited
-    so far, all equally likely, as in the paper's code. The same in one formula: node v waits
+    so far, all equally likely. The same in one formula: node v waits
     :math:`E_v \sim \mathrm{Exp}(1)` after its first neighbour is visited, and
 
     .. math::
@@ -29,7 +29,8 @@ class Subgraph(Method):
     The paper keeps 80 % of the nodes, its code for the TU datasets 20 %. What it leaves open, and
     our choice: the walk follows the direction of edges; where no neighbour is left, it continues at
     a random node that it has not visited, so the number of nodes is not random (the paper's code
-    stops there).
+    stops there). Copies of that code discard the union with the neighbours of later nodes, and so
+    draw neighbours of the root only.
 
     Args:
         num_classes: Number of classes; None if ``y`` is float rows already.

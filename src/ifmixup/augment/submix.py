@@ -240,18 +240,23 @@ class KnownOrders:
         slot[index[chosen]] = torch.arange(chosen.numel(), device="cpu")
         graphs = select(_on_processor(graphs), chosen)
         component = components(graphs)
-        bound = size.repeat_interleave(size * width)
+        rows = size * width
+
+        def check(found: dict[str, Tensor]) -> bool:
+            order = found.get("order", rows)
+            if found.keys() != {"order"} or order.dtype != torch.int16:
+                return False
+            if order.shape != (int(rows.sum()),):
+                return False
+            bound = size.to(torch.int16).repeat_interleave(rows)  # as large as the table
+            return bool(((order >= 0) & (order < bound)).all())
+
         order = remember(
             "submix",
             {"subgraph_ratio": ratio, "teleport": teleport},
             graphs,
             lambda: {"order": _orders(graphs, component, width, teleport)},
-            check=lambda found: (
-                found.keys() == {"order"}
-                and found["order"].dtype == torch.int16
-                and found["order"].shape == bound.shape
-                and bool(((found["order"] >= 0) & (found["order"] < bound)).all())
-            ),
+            check=check,
         )["order"]
         found = (
             slot,
@@ -267,16 +272,18 @@ class KnownOrders:
 
 def _orders(graphs: Graphs, component: Tensor, width: Tensor, teleport: float) -> Tensor:
     """The first ``width`` ``[G]`` nodes from every root of every graph, end to end, 16-bit."""
-    size, found, begin = graphs.node_counts, [width.new_empty(0, dtype=torch.int16)], 0
+    size, begin, filled = graphs.node_counts, 0, 0
+    found = torch.empty(int((size * width).sum()), dtype=torch.int16, device="cpu")
     while begin < size.numel():
         # Graphs of similar size together: they are sorted, and the last one is the largest.
         number = torch.arange(1, size.numel() - begin + 1, device="cpu")
         end = begin + max(1, int((number * size[begin:] ** 2 <= AT_ONCE).sum()))
         part = select(graphs, torch.arange(begin, end, device="cpu"))
         label = component[graphs.node_ptr[begin] : graphs.node_ptr[end]]
-        found.append(_orders_together(part, label, width[begin:end], teleport))
-        begin = end
-    return torch.cat(found)
+        part_found = _orders_together(part, label, width[begin:end], teleport)
+        found[filled : filled + part_found.numel()] = part_found
+        begin, filled = end, filled + part_found.numel()
+    return found
 
 
 def _orders_together(graphs: Graphs, component: Tensor, width: Tensor, teleport: float) -> Tensor:

@@ -13,7 +13,7 @@ import psutil
 import pytest
 import torch
 
-from ifmixup.errors import InputError, StoreError
+from ifmixup.errors import CacheWarning, InputError, StoreError
 from ifmixup.study.engines.local import LocalEngine
 from ifmixup.training.run import versions
 from own_classes import Net, Noise
@@ -91,6 +91,15 @@ def test_a_killed_worker_is_replaced_and_closing_ends_them_all(
     assert len(list(temporary.glob("ifmixup-*"))) == 1
     runs.close()
     assert not children()
+
+
+def test_a_cache_that_cannot_be_used_is_told(make_task, mutag, tmp_path, monkeypatch):
+    file = tmp_path / "file"
+    file.touch()
+    monkeypatch.setenv("IFMIXUP_CACHE", str(file / "folder"))
+    with pytest.warns(CacheWarning, match=r"cannot be .* IFMIXUP_CACHE"):
+        (found,) = LocalEngine(1).execute([make_task(0, method="submix")], mutag)
+    assert found.error is None
 
 
 def test_a_killed_parent_takes_its_workers_along(tmp_path, temporary):

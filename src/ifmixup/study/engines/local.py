@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import warnings
 from collections import Counter, deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,7 +21,7 @@ from typing import IO, Any, cast
 
 import torch
 
-from ifmixup.errors import InputError, StoreError, TrainingError
+from ifmixup.errors import CacheWarning, InputError, StoreError, TrainingError
 from ifmixup.study.engines.engine import (
     MAX_MEMORY,
     Message,
@@ -208,6 +209,8 @@ class Crew:
                 self.watcher.epoch(spec, message["epoch"])
             elif "fit" in message:
                 self.watcher.fitting(spec, message["fit"])
+            elif "warning" in message:
+                warnings.warn(message["warning"], CacheWarning, stacklevel=2)
             else:
                 worker.index = None
                 if "leaving" in message:  # it ends, and is given nothing more

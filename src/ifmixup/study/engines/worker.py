@@ -13,13 +13,15 @@ import socket
 import sys
 import threading
 import time
+import warnings
 from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TextIO
+from typing import Any, TextIO
 
 import torch
 
+from ifmixup.errors import CacheWarning
 from ifmixup.study.engines.engine import MAX_MEMORY, Message, opened, perform
 from ifmixup.training.run import versions
 
@@ -40,11 +42,25 @@ def main(data_file: Path) -> None:
     data, folds = opened(torch.load(data_file, mmap=True, weights_only=True))
     # What was printed while modules were imported may have left a line without its end.
     answers.write("\n")
+    _pass_on_warnings(answers)
     _say(answers, {"ready": True})
     while True:
         message = json.loads(waiting.get())
         far = _HowFar(answers)
         _say(answers, perform(message, data, far.epoch, far.fit, folds))
+
+
+def _pass_on_warnings(answers: TextIO) -> None:
+    """Tell the parent that the cache cannot be used; other warnings stay where they are."""
+    show = warnings.showwarning
+
+    def tell(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+        if issubclass(category, CacheWarning):
+            _say(answers, {"warning": str(message)})
+        else:
+            show(message, category, *rest, **more)
+
+    warnings.showwarning = tell
 
 
 class _HowFar:
