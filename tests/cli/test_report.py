@@ -19,7 +19,7 @@ def test_a_report(folder, tmp_path, capsys):
     assert f"Saved as {page}" in said
     assert "2 more files" in said
     text = page.read_text(encoding="utf-8")
-    assert "ifmixup report study" in text
+    assert "<span>ifmixup</span> <span>report</span> <span>study" in text
     assert str(tmp_path) not in text
 
 
