@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 import time
 import warnings
 import zipfile
@@ -220,6 +221,23 @@ def test_old_files_make_room_and_those_of_others_stay(graphs, folder, monkeypatc
     assert compute.count == 4
     get(graphs, compute, seed=1)
     assert compute.count == 5
+
+
+def test_who_waits_for_another_fit_says_so(graphs, folder, monkeypatch):
+    monkeypatch.setattr(cache, "_HALF_A_MINUTE", 0.01)
+    told = threading.Event()
+
+    def slow():
+        assert told.wait(60)
+        return {"value": torch.ones(1)}
+
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(get, graphs, slow)
+        while not (folder.exists() and any(folder.iterdir())):  # it has the lock
+            time.sleep(0.01)
+        found = get(graphs, slow, waiting=told.set)
+        assert found["value"].equal(first.result()["value"])
+    assert told.is_set()
 
 
 def test_methods_use_it(graphs, folder):

@@ -39,7 +39,7 @@ MOST_BYTES = 2**31  # of all files; the least recently used ones go first
 
 _OURS = re.compile(r"[a-z_]+-[0-9a-f]{64}\.pt")
 _LEFT_OVER = re.compile(r"\.[a-z_]+-[0-9a-f]{64}\.pt\.(.*\.tmp|lock)")
-_HOUR = 3600.0
+_HOUR, _HALF_A_MINUTE = 3600.0, 30.0
 _SECONDS = "fit_seconds"  # beside the tensors: how long it took to compute them
 _SAVED: ContextVar[list[float] | None] = ContextVar("saved", default=None)
 _SWITCHED_OFF: ContextVar[bool] = ContextVar("switched_off", default=False)
@@ -55,6 +55,7 @@ def remember(
     *,
     seed: int = 0,
     check: Check | None = None,
+    waiting: Callable[[], None] | None = None,
 ) -> dict[str, Tensor]:
     """What ``compute`` gives, from the cache if it is there.
 
@@ -65,6 +66,7 @@ def remember(
         compute: Computes it: tensors by name.
         seed: The seed of the computation.
         check: Whether tensors that were read from a file can be what ``compute`` gives.
+        waiting: Called every half minute while another process computes the same.
 
     Returns:
         The tensors; on the processor if they were read.
@@ -73,7 +75,7 @@ def remember(
     if root is None:
         return compute()
     path = root / f"{method}-{digest(method, options, graphs, seed)}.pt"
-    with _alone(path):
+    with _alone(path, waiting):
         found = _read(path)
         if found is not None:
             seconds = _pop_seconds(found)
@@ -141,19 +143,24 @@ def digest(method: str, options: Mapping[str, Plain], graphs: Graphs, seed: int)
 
 
 @contextlib.contextmanager
-def _alone(path: Path) -> Iterator[None]:
+def _alone(path: Path, waiting: Callable[[], None] | None) -> Iterator[None]:
     """Wait until no other process computes the same; where files cannot be locked, do not.
 
     The lock of a process that is killed is free. Its file is removed in the end; a process that
     comes at that moment at worst computes the same once more.
     """
-    from filelock import FileLock
+    from filelock import FileLock, Timeout
 
     file = path.with_name(f".{path.name}.lock")
     lock = FileLock(file)
     with contextlib.suppress(OSError, NotImplementedError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
+        while not lock.is_locked:
+            try:
+                lock.acquire(timeout=_HALF_A_MINUTE)
+            except Timeout:  # which is an OSError
+                if waiting is not None:
+                    waiting()
     try:
         yield
     finally:

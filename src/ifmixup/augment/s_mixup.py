@@ -124,9 +124,15 @@ class SMixup(PairMethod):
                 {name: value.shape for name, value in found.items()} == shapes
                 and all(bool(value.isfinite().all()) for value in found.values())
             ),
+            waiting=self._waiting,
         )
         matcher.load_state_dict(state)
         self.matcher = matcher.to(graphs.node_ptr.device).requires_grad_(False)
+
+    def _waiting(self) -> None:
+        """Tell that the fit goes on elsewhere: a run that tells nothing counts as stuck."""
+        if self.fit_progress is not None:
+            self.fit_progress(0.0)
 
     def draw(self, graphs: Graphs) -> MixPlan:
         """Draw partners, within the batch, and ratios."""
