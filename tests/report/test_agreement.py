@@ -141,7 +141,7 @@ def texts(row, found):
     return {
         score_title(found): row.score_text(),
         **{title_of(metric): row.other_text(metric) for metric in found.beside},
-        "last epoch": row.text(row.reading.last_mean),
+        "at last epoch": row.text(row.reading.last_mean),
         "runs x epochs": f"{row.reading.runs} × {row.trial.epochs}",
         difference_title(found): row.difference_text(),
         "verdict": row.verdict or "",
@@ -246,7 +246,7 @@ def check(study, records, folder):
         cells(saved[".md"]),
         strict=True,
     ):
-        for name in (score, "last epoch", "verdict", "chosen"):
+        for name in (score, "at last epoch", "verdict", "chosen"):
             assert in_report.get(name, "") == in_print.get(name, "")
         interval = in_report.get(difference_title(printed), "")
         assert interval == in_print.get(f"difference {INTERVAL}", "")

@@ -164,8 +164,9 @@ def held_out_table(comparisons: Sequence[Comparison]) -> Table | None:
 def _about(found: Mapping[str, Mapping[str, tuple[Row, Row]]]) -> str:
     """How to read the table, and which of its log-losses are of logits that are far too large."""
     said = [
-        "Without → with ifMixup. Δ: difference in points and its interval, widened for all "
-        "comparisons of the table."
+        "Without → with ifMixup. Δ: difference in points, with intervals that are corrected for "
+        "all comparisons of the table, and so wider than for one. Differences in log-loss are not "
+        "tested."
     ]
     for model, mine in found.items():
         for dataset, pair in mine.items():
@@ -231,22 +232,14 @@ def _answer(pairs: Sequence[tuple[Row, Row]]) -> str:
     change = fmean(with_.reading.mean - none.reading.mean for none, with_ in pairs)
     helps, hurts = (sum(with_.verdict == what for _, with_ in pairs) for what in (HELPS, HURTS))
     lower = sum(with_.mean_of("nll") < none.mean_of("nll") for none, with_ in pairs)
-    gains, losses = (_counted(*each) for each in ((helps, "gain"), (hurts, "loss")))
-    significant = "no change in accuracy is significant"
-    if helps or hurts:
-        significant = f"{gains} and {losses} in accuracy are significant"
-    so_far = " so far" if len(pairs) < len(_TABLES) * len(NAMES) else ""
+    significant = f"{helps} gains and {hurts} losses are" if helps or hurts else "no change is"
+    running = "" if len(pairs) == len(_TABLES) * len(NAMES) else "; more runs are under way"
     return (
-        f"On held-out graphs, {significant} ({percent(change, sign=True)} points on average over "
-        f"{_counted(len(pairs), 'pair')} of dataset and model{so_far}), and log-loss is lower with "
-        f"ifMixup in {lower} of them."
+        f"On held-out graphs, ifMixup changes accuracy by {percent(change, sign=True)} points on "
+        f"average over {len(pairs)} pairs of dataset and model, and {significant} significant; "
+        f"log-loss is lower with it in {lower} of the {len(pairs)}, and higher in "
+        f"{len(pairs) - lower}{running}."
     )
-
-
-def _counted(number: int, name: str) -> str:
-    """``1 gain``, ``2 losses``."""
-    more = "es" if name.endswith("s") else "s"
-    return f"{number} {name}{more * (number != 1)}"
 
 
 def log_loss(row: Row, part: str = "test") -> float:

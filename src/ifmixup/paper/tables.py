@@ -80,7 +80,7 @@ def study_table(comparison: Comparison) -> Table:
     head = [*names, score_title(comparison)]
     head += ["published", "difference"] * any(line.published for line in found)
     head += [title_of(metric) for metric in _beside(comparison)]
-    head += ["last epoch"]
+    head += ["at last epoch"]
     head += [_DIFFERENCE, "verdict"] * compared
     head += ["chosen"] * any(line.row and line.row.chosen_text() for line in found)
     head += ["runs x epochs"]
@@ -156,7 +156,7 @@ def rich_table(comparison: Comparison, only: Study | None = None) -> TerminalTab
     used = [
         i
         for i, name in enumerate(made.head)
-        if name not in ("dataset", "protocol", "last epoch", "verdict")
+        if name not in ("dataset", "protocol", "at last epoch", "verdict")
         and any(row[i] not in ("", UNKNOWN) for row in made.rows)
     ]
     bold = {i for i, _ in made.bold}
@@ -268,7 +268,7 @@ def _texts(line: Line, comparison: Comparison) -> dict[str, str]:
     return texts | {
         score: row.score_text(over_repeats=score == "ours"),
         **{title_of(metric): row.other_text(metric) for metric in _beside(comparison)},
-        "last epoch": row.text(row.reading.last_mean),
+        "at last epoch": row.text(row.reading.last_mean),
         _DIFFERENCE: row.difference_text(),
         "verdict": row.verdict or "",
         "chosen": row.chosen_text(),
@@ -278,7 +278,7 @@ def _texts(line: Line, comparison: Comparison) -> dict[str, str]:
 
 def _guess_texts(guess: BaselineRow, comparison: Comparison) -> dict[str, str]:
     """What is known of a guess without graphs, by column."""
-    empty = dict.fromkeys(("method", "protocol", "last epoch", "verdict", "chosen"), "")
+    empty = dict.fromkeys(("method", "protocol", "at last epoch", "verdict", "chosen"), "")
     return empty | {
         "dataset": guess.baseline.dataset,
         "model": guess.name,

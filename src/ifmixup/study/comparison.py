@@ -214,7 +214,7 @@ class Comparison:
         head = ["method", f"{metric_title(self.rows)}\n± folds"]
         head += ["±\nrepeats"] * repeated
         head += [title_of(metric).replace(" ", "\n") for metric in self.beside]
-        head += ["last\nepoch"]
+        head += ["at last\nepoch"]
         first_text = len(head)
         if compared:
             head += [f"difference to\n{self.reference} {INTERVAL}", "verdict"]
@@ -254,7 +254,7 @@ class Comparison:
             f"{metric_title(self.rows)} ± folds": Row.score_text,
             "± repeats": lambda row: row.text(row.reading.std_over_repeats),
             **{title_of(each): _other(each) for each in self.beside},
-            "last epoch": lambda row: row.text(row.reading.last_mean),
+            "at last epoch": lambda row: row.text(row.reading.last_mean),
             f"difference {INTERVAL}": Row.difference_text,
             "verdict": lambda row: row.verdict or "",
             "chosen": Row.chosen_text,
@@ -272,7 +272,9 @@ class Comparison:
                 "protocol": len(self.study.protocols) < 2,
                 "± repeats": all(math.isnan(row.reading.std_over_repeats) for row in self.rows),
                 f"difference {INTERVAL}": True,
-                **dict.fromkeys(["last epoch", "runs", "verdict", "chosen", "fit per fold"], True),
+                **dict.fromkeys(
+                    ["at last epoch", "runs", "verdict", "chosen", "fit per fold"], True
+                ),
             }
             columns = {name: text for name, text in columns.items() if not same.get(name)}
         elif not any(row.chosen_text() for row in self.rows):
