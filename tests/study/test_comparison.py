@@ -159,13 +159,13 @@ def test_records_of_other_runs_make_no_difference():
 
 def test_on_the_terminal():
     assert printed(comparison(without=("drop_edge", 0))) == [
-        "           accuracy     last  difference to",
-        "method     ± folds     epoch  none [95 %, Holm]    verdict",
-        "─" * 63,
+        "           accuracy    at last  difference to",
+        "method     ± folds       epoch  none [95 %, Holm]    verdict",
+        "─" * 65,
         "MUTAG gcn  holdout",
-        "none       75.0 ± 4.1   75.0",
-        "ifmixup    85.0 ± 4.4   85.0  +10.0 [+8.3, +11.7]  helps",
-        "drop_edge  76.0 ± 5.5   76.0  −0.3 [−4.9, +4.4]    too few runs",
+        "none       75.0 ± 4.1     75.0",
+        "ifmixup    85.0 ± 4.4     85.0  +10.0 [+8.3, +11.7]  helps",
+        "drop_edge  76.0 ± 5.5     76.0  −0.3 [−4.9, +4.4]    too few runs",
         "Accuracy in %, differences in points.",
         "Each interval has the level of its step in Holm's correction, 95 % or more: it",
         "excludes zero where the Holm-adjusted p is below 0.05.",
@@ -181,8 +181,8 @@ def test_on_the_terminal():
 def test_nothing_compared_nothing_repeated():
     study = study_of(methods=("none",))
     lines = printed(Comparison(study, list(records_of(study, measured).values())))
-    assert lines[1] == "method     ± folds     epoch"
-    assert lines[4] == "none       75.0 ± 4.1   75.0"
+    assert lines[1] == "method     ± folds       epoch"
+    assert lines[4] == "none       75.0 ± 4.1     75.0"
     assert not any("optimistic" in line for line in lines)
 
 
