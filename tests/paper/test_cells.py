@@ -147,6 +147,7 @@ def test_held_out_table():
         "1 of the 1, and higher in 0; more runs are under way."
     )
     assert made.notes[1].startswith("Without → with ifMixup.")
+    assert made.notes[1].endswith("Ten folds, but 6 folds on MUTAG.")
     assert "far too large" not in made.notes[1]
     sure = [
         replace(r, result=replace(r.result, metrics=r.result.metrics | {"scaled_nll": 0.625}))

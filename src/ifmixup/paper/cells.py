@@ -9,7 +9,7 @@ from statistics import fmean
 
 from ifmixup.data import NAMES
 from ifmixup.paper.experiments import EXPERIMENTS, WHOLE_NODES
-from ifmixup.paper.reproduce import experiment_of
+from ifmixup.paper.reproduce import FOLDS, experiment_of
 from ifmixup.paper.tables import NOT_RUN, Line, lines
 from ifmixup.study.comparison import Comparison, Row
 from ifmixup.study.numbers import INTERVAL, UNKNOWN, percent
@@ -168,6 +168,13 @@ def _about(found: Mapping[str, Mapping[str, tuple[Row, Row]]]) -> str:
         "all comparisons of the table, and so wider than for one. Differences in log-loss are not "
         "tested."
     ]
+    counted = {
+        dataset: len(none.reading.scores)
+        for mine in found.values()
+        for dataset, (none, _) in mine.items()
+    }
+    fewer = [f"{n} folds on {dataset}" for dataset, n in counted.items() if n < FOLDS]
+    said += [f"Ten folds, but {' and '.join(fewer)}."] if fewer else []
     for model, mine in found.items():
         for dataset, pair in mine.items():
             if max(row.mean_of("nll") for row in pair) > _FAR_TOO_SURE:
