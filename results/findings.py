@@ -60,7 +60,7 @@ PARTS = (
         "Does the existence of nodes matter?",
         "If only one graph of a pair has a node, does the mixture count it fully in READOUT and in "
         f"batch norm (`{WHOLE_NODES}`), or by its weight (`ifmixup`)? The paper does not say. The "
-        "default was chosen on validation graphs, before any test number was read.",
+        "default is chosen on validation graphs, by a rule that was written down before any run.",
         "python results/run.py A",
         lambda found: [readings_table(found)],
     ),

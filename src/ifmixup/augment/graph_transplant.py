@@ -286,13 +286,13 @@ def _rounds(node: Tensor, seed: int) -> Tensor:
 
 
 def _of_nodes(seed: int, node: Tensor) -> Tensor:
-    """A pseudo-random integer from 0 to 2³² − 1 for each node, the same where it is the same."""
+    """A pseudo-random integer from 0 to 2³² − 1 for each number, equal for equal ones."""
     return hash_integers(seed, node) & (2**32 - 1)
 
 
 def _random_keys(seed: int, count: int, device: torch.device) -> Tensor:
     """Pseudo-random integers from 0 to 2³² − 1, ``[count]``."""
-    return hash_integers(seed, torch.arange(count, device=device)) & (2**32 - 1)
+    return _of_nodes(seed, torch.arange(count, device=device))
 
 
 def _marked_first(key: Tensor, marked: Tensor) -> Tensor:
